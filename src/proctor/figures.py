@@ -315,6 +315,24 @@ def listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
+def shortened(text: str, most: int) -> str:
+    """At most so many characters, cut between words; of a path the end is what tells names apart.
+
+    >>> shortened("ollama/demo-medium", 20), shortened("openrouter/meta-llama/Llama-3.1-70B", 20)
+    ('ollama/demo-medium', '…/Llama-3.1-70B')
+    >>> shortened("accuracy (48 of 57 tasks)", 12), shortened("unbroken" * 3, 12)
+    ('accuracy…', 'unbrokenunbr…')
+    """
+    if len(text) <= most:
+        return text
+    start, slash, end = text.rpartition("/")
+    if slash and " " not in start and len(end) > 2:
+        return f"…/{end}" if len(end) + 2 <= most else shortened(end, most)
+    beginning = text[:most]
+    words = re.sub(r"[\W_]+[^\W_]*$", "", beginning)
+    return f"{words if 2 * len(words) > most else beginning[:-1]}…"
+
+
 def inert(value: Any) -> Any:
     """Text that a spreadsheet would run as a formula gets an apostrophe before it.
 

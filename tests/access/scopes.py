@@ -77,7 +77,6 @@ GET /batches/events
 GET /batches/export
 GET /batches/live
 GET /batches/new
-GET /batches/new/models
 POST /batches/new/plan
 GET /compare
 GET /compare/events
@@ -91,8 +90,10 @@ GET /leaderboard/export
 GET /metrics
 GET /models
 GET /models/{provider}/{name:path}
+GET /overview/attention
 GET /overview/board
 GET /overview/export
+GET /overview/parts
 GET /projects
 GET /rollouts
 GET /rollouts/events
@@ -110,7 +111,11 @@ GET /rollouts/{ident}/trials/{run_id}/{rollout}/patch
 GET /rollouts/{ident}/trials/{run_id}/{rollout}/trajectory
 GET /runs
 GET /runs/export
+GET /runs/new/file/{dataset_id}
 GET /runs/new/models
+GET /runs/new/offers
+POST /runs/views
+POST /runs/views/{number}/delete
 POST /runs/new/plan
 GET /runs/{run_id}
 GET /runs/{run_id}/diagnosis
@@ -120,6 +125,7 @@ GET /runs/{run_id}/failures
 GET /runs/{run_id}/items/{item_id:path}
 GET /runs/{run_id}/live
 GET /runs/{run_id}/output
+POST /runs/{run_id}/picked/export
 GET /runs/{run_id}/report
 GET /runs/{run_id}/request
 GET /runs/{run_id}/requests
@@ -194,8 +200,12 @@ POST /rollouts/{ident}/cancel
 POST /rollouts/{ident}/delete
 POST /rollouts/{ident}/resume
 GET POST /runs/new
+POST /runs/new/file
+POST /runs/new/file/{dataset_id}
+POST /runs/bulk
 POST /runs/{run_id}/delete
 POST /runs/{run_id}/notes/{item_id:path}
+POST /runs/{run_id}/picked/flag
 POST /runs/{run_id}/rerun
 POST /runs/{run_id}/restart
 POST /runs/{run_id}/stop

@@ -10,7 +10,9 @@ from catalogue_pages import CATALOGUE_PAGES
 from fastapi.routing import APIRoute
 from judging_pages import JUDGING_PAGES
 from judging_probes import JUDGING_PROBES
+from overview_pages import OVERVIEW_PAGES
 from probe import ACTS, NOTHING, REFUSED, SEES, Key, Make, Probe, lists, query, run, same
+from results_pages import RESULTS_PAGES
 from rollout_pages import ROLLOUT_PAGES
 from walls_world import SUITE, Names
 
@@ -76,15 +78,6 @@ def _boards(path: str) -> Make:
     ]
 
 
-def _item(of: Names) -> list[Probe]:
-    return [Probe(f"/runs/{of.done}/items/{of.item}"), Probe(f"/runs/{of.done}/items/{of.item}?attempt=0")]
-
-
-def _notes(of: Names) -> list[Probe]:
-    path = f"/runs/{of.done}/notes/{of.item}"
-    return [Probe(path, ACTS, form={"text": "seen"}), Probe(path, ACTS, form={"remove": of.note})]
-
-
 def _form(of: Names) -> dict[str, Any]:
     asked = {"provider": "simulator", "model": "sim", "suite": SUITE, "data": "sample", "limit": "1"}
     return {**asked, "project": of.project}
@@ -124,6 +117,7 @@ KEYS = {"user": "eve", "scopes": ["read"], "project_ids": [2]}
 
 PROBES: dict[Key, Make] = {
     **JUDGING_PAGES,  # first: later ones delete runs
+    **RESULTS_PAGES,
     **JUDGING_PROBES,
     # The API ------------------------------------------------------------------------------------
     ("POST", f"{BENCH}/run"): lambda of: [Probe(f"{BENCH}/run", ACTS, body=_job(of, of.project))],
@@ -203,19 +197,24 @@ PROBES: dict[Key, Make] = {
     ("GET", "/metrics"): same("/metrics", NOTHING),
     ("GET", "/docs"): same("/docs", NOTHING),
     # Pages --------------------------------------------------------------------------------------
-    ("GET", "/"): lambda of: [
-        Probe(query("/", suite=SUITE)),
-        Probe(query("/", suite="all", project=of.project)),
+    ("GET", "/runs/new"): lambda of: [
+        Probe(query("/runs/new", like=of.done)),
+        Probe(query("/runs/new", dataset=of.dataset, look="1", models="simulator/sim")),
+        Probe(query("/runs/new", dataset=of.requests)),
+        Probe(query("/runs/new", what="questions", project=of.project)),
     ],
-    ("GET", "/overview/board"): _boards("/overview/board"),
-    ("GET", "/active"): lambda of: [Probe("/active"), Probe(query("/active", project=of.project))],
-    ("GET", "/active/events"): same("/active/events", NOTHING, endless=True),
-    ("GET", "/overview/export"): lambda of: [
-        Probe(query("/overview/export", suite=SUITE, form=form, project=of.project))
-        for form in ("csv", "json")
-    ],
-    ("GET", "/runs/new"): lambda of: [Probe(query("/runs/new", like=of.done))],
     ("GET", "/runs/new/models"): same("/runs/new/models?provider=simulator", NOTHING),
+    ("GET", "/runs/new/offers"): same("/runs/new/offers?provider=simulator", NOTHING),
+    ("POST", "/runs/new/file"): _uploads(
+        "/runs/new/file", files=(("mine.csv", b"question,answer\nWho is it?,somebody\n"),)
+    ),
+    ("GET", "/runs/new/file/{dataset_id}"): lambda of: [
+        Probe(f"/runs/new/file/{of.dataset}"),
+        Probe(f"/runs/new/file/{of.requests}"),
+    ],
+    ("POST", "/runs/new/file/{dataset_id}"): run(
+        "/runs/new/file/{}", ACTS, "dataset", form={"lenient": "on"}
+    ),
     ("POST", "/runs/new/plan"): lambda of: [
         Probe(
             "/runs/new/plan",
@@ -223,10 +222,11 @@ PROBES: dict[Key, Make] = {
             word="its last",
         )
     ],
-    ("POST", "/runs/new"): lambda of: [Probe("/runs/new", ACTS, form=_form(of))],
+    ("POST", "/runs/new"): lambda of: [
+        Probe("/runs/new", ACTS, form=_form(of)),
+        Probe("/runs/new", ACTS, form={**_form(of), "models": ["simulator/sim", "simulator/sim-small"]}),
+    ],
     ("POST", "/demo"): same("/demo", ACTS),
-    ("GET", "/runs"): lists("/runs", project="project", model="model"),
-    ("GET", "/runs/export"): lists("/runs/export", project="project", model="model"),
     ("GET", "/runs/{run_id}"): lambda of: [
         *(Probe(f"/runs/{run}") for run in (of.done, of.failed, of.waiting, of.running, of.done[:8])),
         *(Probe(f"/runs/{of.done}?tab={tab}") for tab in ("timeline", "log", "config")),
@@ -239,16 +239,6 @@ PROBES: dict[Key, Make] = {
     ("POST", "/runs/{run_id}/rerun"): run("/runs/{}/rerun", ACTS),
     ("POST", "/runs/{run_id}/delete"): run("/runs/{}/delete", ACTS, "beside"),
     ("GET", "/runs/{run_id}/report"): run("/runs/{}/report"),
-    ("GET", "/runs/{run_id}/results"): lambda of: [
-        Probe(f"/runs/{of.done}/results"),
-        Probe(f"/runs/{of.done}/results?show=flagged"),
-        Probe(f"/runs/{of.done}/results?item={quote(of.item)}"),
-    ],
-    ("GET", "/runs/{run_id}/export"): lambda of: [
-        Probe(f"/runs/{of.done}/export?form={form}") for form in ("csv", "jsonl")
-    ],
-    ("GET", "/runs/{run_id}/items/{item_id:path}"): _item,
-    ("POST", "/runs/{run_id}/notes/{item_id:path}"): _notes,
     ("GET", "/compare"): _compare_page("/compare", True),
     ("GET", "/compare/live"): lambda of: [Probe(query("/compare/live", runs=[of.done, of.beside]))],
     ("GET", "/compare/events"): lambda of: [
@@ -313,7 +303,7 @@ def _exports(of: Names) -> list[Probe]:
     return [again, Probe(query(path, format="dpo", manifest=True))]
 
 
-PROBES |= BATCH_PAGES | CATALOGUE_PAGES
+PROBES |= BATCH_PAGES | CATALOGUE_PAGES | OVERVIEW_PAGES
 PROBES |= ROLLOUT_PAGES
 PROBES |= {
     ("POST", f"{ADMIN}/run"): lambda of: [

@@ -10,7 +10,7 @@
     project, schedule, api_key, audit             what the server knows besides
     key_project                                   which projects a key reaches
     pulse    how fast a run went, moment by moment  a few hundred rows a run
-    look, gone   figures shown of runs at work, complete runs that were deleted: see look_tables.py
+    look, gone; share, saved_view   see look_tables.py; share_tables.py
     grade    what further graders give an attempt   beside its first grade, never over it
     note     what a person says of an answer      beside its score, never over it
     session  a browser that showed its key

@@ -31,6 +31,7 @@ from sqlalchemy.sql.elements import BinaryExpression
 from proctor.store.core.batch_tables import BATCH, BATCH_FILE, LABEL, MODEL_REGISTRY
 from proctor.store.core.fleet_tables import SHARD
 from proctor.store.core.look_tables import GONE, LOOK
+from proctor.store.core.share_tables import SAVED_VIEW, SHARE
 from proctor.store.core.tables import (
     ATTEMPT,
     AUDIT,
@@ -66,6 +67,8 @@ OF_RUN = frozenset({ATTEMPT, PAYLOAD, SCORE, JOB, PULSE, NOTE, GRADE, LABEL, LOO
 # their bytes likewise, by the hash that only its row tells. What is known of a model is nobody's alone. All tables
 # else stay shut.
 OPEN = frozenset({ITEM, DATASET_FILE, DATASET_CHUNK, MODEL_REGISTRY})
+# Somebody's own, of no one project: read by the whole store alone, and held to who asks by the service.
+OWN = frozenset({SHARE, SAVED_VIEW})
 
 WALL = "wall"
 WHOLE: Any = {"whole": True}  # execution options of a statement that counts or cleans over all projects
@@ -161,7 +164,8 @@ class _Wall:
         elif table in OF_RUN:
             yield from self._of_run(parts, named)
         elif table not in OPEN:
-            raise RuntimeError(f"A store within projects cannot look into {table.name}")
+            own = ", which is somebody's own" if table in OWN else ""
+            raise RuntimeError(f"A store within projects cannot look into {table.name}{own}")
 
     def _of_run(self, parts: list[Any], named: Any) -> Iterator[ColumnElement[bool]]:
         """Asked once for the run's number, not for each row: a run may have a million."""

@@ -100,7 +100,7 @@ def try_provider(
         keys = {each.name: each.key_set for each in provider_status(context.settings)}
         return show(
             request,
-            "_offer.html",
+            "_tested.html",
             within=WITHOUT_SERVER,
             keys=keys,
             variables=key_variables(),

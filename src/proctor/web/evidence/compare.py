@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -26,11 +25,11 @@ from proctor.service.looks.words import looks_said
 from proctor.service.opening.catalogue import suite_facts
 from proctor.service.results.speeds import common
 from proctor.service.watch import job_states
-from proctor.service.watch.job_states import JobState, RunFilter, RunLine
+from proctor.service.watch.job_states import RunFilter, RunLine
 from proctor.types import Status
 from proctor.web.addresses import query
 from proctor.web.dependencies import OpenContext, Project, Reader, Text, go
-from proctor.web.events import event_stream, until_ended
+from proctor.web.events import Events
 from proctor.web.files import as_file
 from proctor.web.render import show
 from proctor.web.walks import walks_of
@@ -38,6 +37,7 @@ from proctor.web.words import ERROR_TITLES
 
 ROUTER = APIRouter()
 MOST_COMPARED = 8
+COMPARED_ANEW_S = 30.0  # at most, between two looks of a browser at large runs that are still at work
 ITEMS = 200
 SHOWN_ITEMS = 25
 AT_WORK = (Status.PENDING, Status.RUNNING)
@@ -326,14 +326,9 @@ def live_piece(
 
 
 @ROUTER.get("/compare/events")
-async def compare_events(context: OpenContext, user: Reader, runs: Names) -> Response:
+async def compare_events(events: Events, user: Reader, runs: Names) -> Response:
     """Says `changed` when any of the runs has something new to show, and `end` when all have ended."""
-
-    def states() -> list[JobState]:
-        return [job_states.state_of(context, run_id) for run_id in runs]
-
-    await asyncio.to_thread(states)  # what is not to be seen is refused before the stream begins
-    return event_stream(until_ended(states))
+    return await events.of_runs(runs, longest_s=COMPARED_ANEW_S)
 
 
 @ROUTER.get("/compare/report")

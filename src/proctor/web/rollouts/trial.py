@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from dataclasses import dataclass
 from typing import Annotated
@@ -18,7 +17,7 @@ from proctor.service.rollouts.trajectory import trajectory_of
 from proctor.service.rollouts.trial import TrialPage
 from proctor.trial_record import TrialRecord
 from proctor.web.dependencies import OpenContext, Reader, is_fragment
-from proctor.web.events import changes, event_stream
+from proctor.web.events import Events
 from proctor.web.render import show
 from proctor.web.rollouts.named import HERE, Named, TaskId, Try, as_file
 from proctor.web.rollouts.trajectory import MOST_WIDTH, calls_shown
@@ -97,7 +96,7 @@ def page(
 
 
 @ROUTER.get(HERE + "/events")
-async def events(context: OpenContext, user: Reader, name: Named) -> Response:
+async def events(following: Events, context: OpenContext, user: Reader, name: Named) -> Response:
     """Says `changed` whenever the trial has begun another phase or try, or its files have grown."""
 
     def look() -> list[tuple[object, ...]]:
@@ -105,8 +104,7 @@ async def events(context: OpenContext, user: Reader, name: Named) -> Response:
         sizes = tuple(each.bytes for each in found.files)
         return [(found.cell.state, found.cell.phase, found.cell.tries, len(found.tries), sizes)]
 
-    await asyncio.to_thread(look)
-    return event_stream(changes(look))
+    return await following.of(("trial", name), look)
 
 
 @ROUTER.get(HERE + "/patch")

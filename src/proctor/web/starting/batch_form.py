@@ -16,7 +16,15 @@ from proctor.plan.values import Texts
 from proctor.plan.wanted import BY_NAME, OF_BATCHES
 from proctor.service.runs.requests import BatchConfig
 from proctor.types import Cell
-from proctor.web.starting.forms import FormField, as_text, form_field, reason, told
+from proctor.web.starting.forms import (
+    FormField,
+    as_text,
+    chosen_models,
+    fault_of,
+    form_field,
+    reason,
+    told,
+)
 
 # How lines are read is said of the data set; the address stands beside the model.
 ELSEWHERE = ("columns", "template", "system", "lenient", "base_url")
@@ -34,9 +42,13 @@ SENT_FIELDS, LIMIT_FIELDS = (
     tuple(_field(key, option) for key, option in SHOWN.items() if (option.part == "source") is of_source)
     for of_source in (True, False)
 )
-LABELS = {"model": "Model", "provider": "Provider", "dataset": "Dataset", "base_url": "Address"} | {
-    key: option.title for key, option in SHOWN.items()
-}
+LABELS = {
+    "model": "Model",
+    "models": "Models",
+    "provider": "Provider",
+    "dataset": "Dataset",
+    "base_url": "Address",
+} | {key: option.title for key, option in SHOWN.items()}
 PLAIN = {option.key: option for option in OF_BATCHES if option.at_server}
 PRIORITIES = ("high", "normal", "low")
 __all__ = ["LABELS", "LIMIT_FIELDS", "PRIORITIES", "SENT_FIELDS", "BatchFilled", "FormField", "batch_filled"]
@@ -49,16 +61,11 @@ class BatchFilled:
     values: Mapping[str, str]
     config: BatchConfig | None
     errors: Mapping[str, str] = field(default_factory=dict)
+    models: tuple[str, ...] = ()
 
     @property
     def dataset(self) -> str:
         return self.values.get("dataset", "")
-
-    @property
-    def model(self) -> str:
-        """`provider/name`; "" while none is chosen."""
-        name = self.values.get("model", "")
-        return f"{self.values.get('provider', '')}/{name}" if name else ""
 
     @property
     def project(self) -> int:
@@ -71,22 +78,26 @@ class BatchFilled:
         return said if said in PRIORITIES else "high"
 
     def curl(self, base: str) -> str:
-        """The same thing by the REST API."""
+        """The same thing by the REST API: a line for each model."""
         config = self.config.model_dump(exclude_none=True) if self.config else {}
-        body = {"model_id": self.model, "dataset_id": self.dataset, **config}
-        said = shlex.quote(json.dumps(body, ensure_ascii=False))
-        return f"curl -X POST {base}/admin/benchmarks/run -H 'Content-Type: application/json' -d {said}"
+        bodies = [{"model_id": model, "dataset_id": self.dataset, **config} for model in self.models]
+        said = [shlex.quote(json.dumps(body, ensure_ascii=False)) for body in bodies]
+        post = f"curl -X POST {base}/admin/benchmarks/run -H 'Content-Type: application/json' -d"
+        return "\n".join(f"{post} {each}" for each in said)
 
 
 def batch_filled(form: FormData) -> BatchFilled:
     """Read a form."""
-    values = {name: str(value) for name, value in form.multi_items()}
+    values = {name: str(value) for name, value in form.multi_items() if name != "models"}
     values = {name: value if _lines(name) else value.strip() for name, value in values.items()}
+    models = chosen_models(form)
+    if fault := fault_of(models):
+        return BatchFilled(values, None, {"models": fault}, models)
     try:
-        return BatchFilled(values, BatchConfig.model_validate(told(values, PLAIN)))
+        return BatchFilled(values, BatchConfig.model_validate(told(values, PLAIN)), models=models)
     except ValidationError as error:
         faults = {str(each["loc"][0]): reason(each["msg"]) for each in error.errors()}
-        return BatchFilled(values, None, faults)
+        return BatchFilled(values, None, faults, models)
 
 
 def _lines(name: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -15,17 +15,21 @@ from starlette.responses import Response
 
 from proctor.errors import ProctorError
 from proctor.service.admin import access
+from proctor.service.admin.access import User
 from proctor.service.context import Context
-from proctor.service.opening.catalogue import provider_status
 from proctor.service.rollouts import prepared, starting
 from proctor.service.rollouts.allowed import BUILT_IN, allowed_by
 from proctor.service.rollouts.starting import RolloutsRequest
 from proctor.web.dependencies import Filling, OpenContext, Reader, Runner, go
-from proctor.web.render import problem_facts, show
-from proctor.web.rollouts.forecast import RolloutsBounds, forecast_of
+from proctor.web.render import show
+from proctor.web.starting.bounds import RolloutsBounds, forecast_of
+from proctor.web.starting.forms import chosen_models, fault_of
+from proctor.web.starting.missing import Cure, Form, Missing, listed, of_errors, of_keys, of_problem, of_queue
+from proctor.web.starting.page import form_of, start_page
 
 ROUTER = APIRouter()
-DEFAULTS = {"name": "benchmark", "rollouts": "3", "parallel": "4", "sandbox": "", "project": "1"}
+DEFAULTS = {"name": "benchmark", "rollouts": "3", "parallel": "4"}
+FIRST = ("what", "name", "rollouts", "parallel", "project", "sandbox")
 # name, label, hint; of one trial, where nothing is given as the table of limits has it.
 LIMITS = (
     ("agent_s", "Agent's time (s)", "1800 if empty"),
@@ -48,7 +52,6 @@ LABELS = {
     "sandbox": "Sandbox",
     **{name: label for name, label, _ in LIMITS},
 }
-ANSWER_EXAMS = ("baseline", "replay")  # they can be no agent's model
 WITHOUT_MODEL = ("null", "reference")
 
 
@@ -61,24 +64,20 @@ class RolloutsFilled:
     agents: tuple[str, ...] = ()
     request: RolloutsRequest | None = None
     errors: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def lacking(self) -> dict[str, str]:
-        """What has to be chosen still."""
-        found = {} if self.tasks else {"tasks": "choose one"}
-        return found | ({} if self.agents else {"agents": "choose one"})
+    models: tuple[str, ...] = ()
 
 
 def rollouts_filled(form: FormData) -> RolloutsFilled:
     """Read a form: every task by every agent, and by every model for agents that ask one."""
-    values = {
-        name: str(value).strip() for name, value in form.multi_items() if name not in ("tasks", "agents")
-    }
+    several = ("tasks", "agents", "models")
+    values = {name: str(value).strip() for name, value in form.multi_items() if name not in several}
     tasks, agents = (tuple(map(str, form.getlist(name))) for name in ("tasks", "agents"))
-    of = RolloutsFilled(values, tasks, agents)
-    if of.lacking:
+    models = chosen_models(form)
+    of = RolloutsFilled(values, tasks, agents, models=models)
+    if fault := fault_of(models):
+        return replace(of, errors={"models": fault})
+    if not tasks or not agents or (not models and not set(agents) <= set(WITHOUT_MODEL)):
         return of
-    models = values.get("models", "").split() or [""]
     rows = [(agent, model) for agent in agents for model in ([""] if agent in WITHOUT_MODEL else models)]
     entries = [_entry(task, agent, model, values) for agent, model in rows for task in tasks]
     body: dict[str, Any] = {"name": values.get("name", ""), "tasks": entries}
@@ -87,9 +86,9 @@ def rollouts_filled(form: FormData) -> RolloutsFilled:
     body |= {"limits": limits} if limits else {}
     body["project_id"] = values.get("project") or 1
     try:
-        return RolloutsFilled(values, tasks, agents, RolloutsRequest.model_validate(body))
+        return replace(of, request=RolloutsRequest.model_validate(body))
     except ValidationError as error:
-        return RolloutsFilled(values, tasks, agents, None, _errors(error))
+        return replace(of, errors=_errors(error))
 
 
 def _entry(task: str, agent: str, model: str, values: Mapping[str, str]) -> dict[str, Any]:
@@ -111,74 +110,112 @@ def _agents(context: Context) -> list[str]:
     return list(dict.fromkeys([*BUILT_IN, *allowed_by(context.settings.home)[1]]))
 
 
-def _providers(context: Context) -> list[str]:
-    """Those that can be asked now: with a key where they need one."""
-    known = provider_status(context.settings)
-    return [each.name for each in known if each.key_set is not False and each.name not in ANSWER_EXAMS]
-
-
 def _page(
-    request: Request, context: Context, of: RolloutsFilled, problem: ProctorError | None = None
+    request: Request,
+    context: Context,
+    user: User,
+    of: RolloutsFilled,
+    missing: tuple[Missing, ...] | None = None,
 ) -> Response:
-    return show(
+    form = form_of("tasks", _pairs(of))
+    look = missing is None and bool(request.query_params.get("look"))
+    planned = _planned(request, context, user, of, form) if look else {"found": None, "brief": ""}
+    return start_page(
         request,
-        "new_rollouts.html",
-        status=400 if of.errors or problem is not None else 200,
-        here="rollouts",
+        context,
+        "tasks",
+        of.models,
+        **{
+            "missing": _lacks(context, user, of, form) if missing is None else missing,
+            **planned,
+        },
         values={name: value for name, value in of.values.items() if value},
-        chosen=of,
-        errors=of.errors,
+        of=of,
+        errors={name: why for name, why in of.errors.items() if name != "models"},
         labels=LABELS,
-        problem=problem_facts(problem),
         offered=prepared.prepared_tasks(context),
         agents=_agents(context),
         asks_none=WITHOUT_MODEL,
         sandboxes=allowed_by(context.settings.home)[0].sandboxes,
         limit_fields=LIMITS,
-        providers=_providers(context),
         where=context.settings.home / "tasks" / "prepared",
+        advanced=any(value and name not in FIRST for name, value in of.values.items()),
+        form=form,
+    )
+
+
+def _pairs(of: RolloutsFilled) -> FormData:
+    return FormData(
+        [
+            *((name, value) for name, value in of.values.items() if name not in ("provider", "model")),
+            *(("tasks", task) for task in of.tasks),
+            *(("agents", agent) for agent in of.agents),
+            *(("models", model) for model in of.models),
+        ]
     )
 
 
 @ROUTER.get("/rollouts/new")
 def empty_form(request: Request, context: OpenContext, user: Reader) -> Response:
-    return _page(request, context, RolloutsFilled(DEFAULTS))
+    """The form, as far as the address fills it in."""
+    asked = request.query_params
+    values = {**DEFAULTS, "project": str(access.first_project(context).id)}
+    values |= {name: value for name, value in asked.items() if name in LABELS or name == "project"}
+    several = [(name, each) for name in ("tasks", "agents", "models") for each in asked.getlist(name) if each]
+    plain = [(name, value) for name, value in values.items() if name not in ("tasks", "agents", "models")]
+    return _page(request, context, user, rollouts_filled(FormData([*plain, *several])))
+
+
+def _lacks(context: Context, user: User, of: RolloutsFilled, form: Form) -> tuple[Missing, ...]:
+    lacks = [*of_errors(of.errors, LABELS), *of_queue(context, user)]
+    if not of.tasks:
+        lacks.append(Missing("Choose a task", field="tasks"))
+    if not of.agents:
+        lacks.append(Missing("Choose an agent", field="agents"))
+    asking = [agent for agent in of.agents if agent not in WITHOUT_MODEL]
+    if asking and not of.models:
+        without = [agent for agent in of.agents if agent in WITHOUT_MODEL]
+        leave = (Cure(f"Leave out {', '.join(asking)}", form.but(agents=without)),) if without else ()
+        lacks.append(Missing(f"Choose a model for {', '.join(asking)}", leave, field="model-search"))
+    return listed(lacks, of_keys(context, of.models, form) if asking else ())
 
 
 @ROUTER.post("/rollouts/new/plan")
 def plan_piece(request: Request, context: OpenContext, user: Reader, form: Filling) -> Response:
-    """What the benchmark may take, beside the form."""
+    """What the benchmark may take, beside the form; and what it lacks still."""
     of = rollouts_filled(form)
-    facts: dict[str, Any] = {
-        "errors": of.errors,
-        "labels": LABELS,
-        "problem": None,
-        "found": None,
-        "curl": "",
-    }
+    facts = _planned(request, context, user, of, form_of("tasks", form))
+    return show(request, "_rollouts_plan.html", **facts, ready=not facts["missing"], oob=True)
+
+
+def _planned(
+    request: Request, context: Context, user: User, of: RolloutsFilled, form: Form
+) -> dict[str, Any]:
+    lacks = _lacks(context, user, of, form)
+    nothing: dict[str, Any] = {"missing": lacks, "found": None, "form": form, "brief": ""}
     if of.request is None:
-        return show(request, "_rollouts_plan.html", **facts)
+        return nothing
     try:
         found: RolloutsBounds = forecast_of(starting.plan_of_request(context.settings, of.request))
     except ProctorError as problem:
-        return show(request, "_rollouts_plan.html", **{**facts, "problem": problem_facts(problem)})
+        return {**nothing, "missing": (*lacks, of_problem(problem))}
     body = json.dumps(of.request.model_dump(exclude_unset=True))
     address = f"{str(request.base_url).rstrip('/')}/api/v1/rollouts"
     curl = f"curl -X POST {address} -H 'Content-Type: application/json' -d {shlex.quote(body)}"
-    return show(request, "_rollouts_plan.html", **{**facts, "found": found, "curl": curl})
+    brief = f"{found.trials:,} trials"
+    return {**nothing, "found": found, "curl": curl, "brief": brief}
 
 
 @ROUTER.post("/rollouts/new")
 def start(request: Request, context: OpenContext, user: Runner, form: Filling) -> Response:
     """Put the benchmark into the queue and go where it is watched."""
     of = rollouts_filled(form)
-    if of.request is None:
-        return _page(
-            request, context, RolloutsFilled(of.values, of.tasks, of.agents, None, of.errors or of.lacking)
-        )
+    lacks = _lacks(context, user, of, form_of("tasks", form))
+    if lacks or of.request is None:
+        return _page(request, context, user, of, lacks)
     try:
         runs = starting.start(context, of.request, user.name)
     except ProctorError as problem:
-        return _page(request, context, of, problem)
+        return _page(request, context, user, of, (of_problem(problem),))
     access.note(context, user.name, "submit", runs[0].id, f"{len(runs)} rows of rollouts {of.request.name}")
     return go(request, f"/rollouts/{runs[0].plan_id}", f"{of.request.name} waits for a worker.")
