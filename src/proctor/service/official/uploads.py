@@ -116,7 +116,7 @@ def bring(context: Context, suite: str, files: Sequence[Arrived]) -> Brought:
         [(task.key, task.title) for task in of.tasks if task.key not in there],
         report.skipped,
         report.failed,
-        report.warnings,
+        [text for text in report.warnings if not any(each.said and each.said in text for each in found)],
     )
 
 
@@ -153,7 +153,7 @@ def _check_bounds(path: Path) -> None:
     paths = [each for each in path.rglob("*") if each.is_file()] if path.is_dir() else [path]
     for each in paths:
         if each.name.lower().endswith(TAR_ENDINGS):
-            _check_stream(each)
+            check_stream(each)
     with listing(path) as found:
         if len(found.entries) > MOST_ENTRIES:
             raise TooLarge(
@@ -172,7 +172,7 @@ def _check_bounds(path: Path) -> None:
         )
 
 
-def _check_stream(path: Path) -> None:
+def check_stream(path: Path, most: int = MOST_BYTES) -> None:
     """Raises: TooLarge where a packed stream gives more than may be; one that is damaged is the import's to tell."""
     opened = OPENERS.get(path.suffix.lower())
     if opened is None:
@@ -182,10 +182,8 @@ def _check_stream(path: Path) -> None:
         with opened(path, "rb") as file:
             while piece := file.read(READ_BYTES):
                 came += len(piece)
-                if came > MOST_BYTES:
-                    raise TooLarge(
-                        f"{path.name} unpacks to more than {MOST_BYTES // MB:,} MB; no known set does"
-                    )
+                if came > most:
+                    raise TooLarge(f"{path.name} unpacks to more than {most // MB:,} MB; no known set does")
     except BROKEN:
         return
 
