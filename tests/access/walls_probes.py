@@ -11,6 +11,7 @@ from judging_pages import JUDGING_PAGES
 from judging_probes import JUDGING_PROBES
 from probe import ACTS, NOTHING, REFUSED, SEES, Key, Make, Probe, lists, query, run, same
 from rollout_pages import ROLLOUT_PAGES
+from share_pages import SHARE_PAGES
 from walls_world import SUITE, Names
 
 from proctor.api.app import ELSEWHERE, PREFIX, ROUTERS, create_app
@@ -127,6 +128,7 @@ KEYS = {"user": "eve", "scopes": ["read"], "project_ids": [2]}
 
 PROBES: dict[Key, Make] = {
     **JUDGING_PAGES,  # first: later ones delete runs
+    **SHARE_PAGES,
     **JUDGING_PROBES,
     # The API ------------------------------------------------------------------------------------
     ("POST", f"{BENCH}/run"): lambda of: [Probe(f"{BENCH}/run", ACTS, body=_job(of, of.project))],

@@ -27,6 +27,7 @@ from proctor.web.rollouts import trajectory as rollouts_trajectory
 from proctor.web.rollouts import trial as rollouts_trial
 from proctor.web.runs import items, results, run
 from proctor.web.server import access, system
+from proctor.web.sharing import shares
 from proctor.web.starting import new_run
 
 MOST_PATH = 300
@@ -55,6 +56,7 @@ ROOMS = (
     models,
     datasets,
     system,
+    shares,
     access,
 )
 

@@ -31,7 +31,7 @@ from proctor.types import Status
 from proctor.web.addresses import query
 from proctor.web.dependencies import OpenContext, Project, Reader, Text, go
 from proctor.web.events import event_stream, until_ended
-from proctor.web.files import as_file
+from proctor.web.files import as_report
 from proctor.web.render import show
 from proctor.web.walks import walks_of
 from proctor.web.words import ERROR_TITLES
@@ -338,10 +338,11 @@ async def compare_events(context: OpenContext, user: Reader, runs: Names) -> Res
 
 @ROUTER.get("/compare/report")
 def download(
+    request: Request,
     context: OpenContext,
     user: Reader,
     runs: Annotated[list[str], Query(min_length=2, max_length=MOST_COMPARED)],
 ) -> Response:
-    """The comparison's report as one HTML file that needs no server."""
+    """The comparison's report as one HTML file that needs no server; with `?view=1` as a page."""
     ids = [result.run.id for result in Lately(context).compared(tuple(runs), items=ITEMS).evaluation.results]
-    return as_file(report(context, ids, "html"), "comparison.html")
+    return as_report(request, report(context, ids, "html"), "comparison.html")

@@ -44,7 +44,7 @@ from proctor.service.watch.job_states import (
 from proctor.types import Plan, Run, Status
 from proctor.web.dependencies import OpenContext, Reader, RunId, Runner, Text, go
 from proctor.web.events import event_stream, until_ended
-from proctor.web.files import as_file
+from proctor.web.files import as_report
 from proctor.web.render import show
 from proctor.web.walks import walks_in
 from proctor.web.words import ERROR_TITLES, things
@@ -341,7 +341,7 @@ def delete(request: Request, context: OpenContext, user: Runner, run_id: RunId) 
 
 
 @ROUTER.get("/runs/{run_id}/report")
-def download(context: OpenContext, user: Reader, run_id: RunId) -> Response:
-    """The run's report as one HTML file that needs no server."""
+def download(request: Request, context: OpenContext, user: Reader, run_id: RunId) -> Response:
+    """The run's report as one HTML file that needs no server; with `?view=1` as a page."""
     run = job_states.run_of(context, run_id)
-    return as_file(report(context, [run.id], "html"), f"run-{run.id[:8]}.html")
+    return as_report(request, report(context, [run.id], "html"), f"run-{run.id[:8]}.html")
