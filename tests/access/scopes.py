@@ -11,6 +11,7 @@ GET /healthz
 GET POST /login
 POST /logout
 GET /readyz
+GET /shared/{token}
 GET /static/benchmark-results.html
 GET /static/benchmark-runner.html
 """
@@ -70,6 +71,8 @@ GET /api/v1/schedules
 GET /api/v1/suites
 GET /api/v1/tasks
 GET /audit
+GET /settings/shares
+POST /shares/{ident}/revoke
 GET /batches
 GET /batches/compare
 GET /batches/compare/request
@@ -218,6 +221,7 @@ GET /schedules/new
 POST /schedules/{number}/delete
 POST /schedules/{number}/run
 POST /schedules/{number}/switch
+POST /shares
 POST /v1/batches
 POST /v1/batches/{batch_id}/cancel
 POST /v1/files

@@ -13,6 +13,8 @@ from overview_pages import OVERVIEW_PAGES
 from probe import ACTS, NOTHING, REFUSED, SEES, Key, Make, Probe, lists, query, run, same
 from results_pages import RESULTS_PAGES
 from rollout_pages import ROLLOUT_PAGES
+from share_pages import SHARE_PAGES
+from start_pages import START_PAGES
 from walls_world import SUITE, Names
 
 from proctor.api.app import ELSEWHERE, PREFIX, ROUTERS, create_app
@@ -117,6 +119,7 @@ KEYS = {"user": "eve", "scopes": ["read"], "project_ids": [2]}
 PROBES: dict[Key, Make] = {
     **JUDGING_PAGES,  # first: later ones delete runs
     **RESULTS_PAGES,
+    **SHARE_PAGES,
     **JUDGING_PROBES,
     # The API ------------------------------------------------------------------------------------
     ("POST", f"{BENCH}/run"): lambda of: [Probe(f"{BENCH}/run", ACTS, body=_job(of, of.project))],

@@ -26,6 +26,7 @@ from proctor.web.rollouts import trial as rollouts_trial
 from proctor.web.rollouts import trials as rollouts_trials
 from proctor.web.runs import items, results, run
 from proctor.web.server import access, schedules, system
+from proctor.web.sharing import shares
 from proctor.web.starting import batch, files, new_run, offered
 from proctor.web.starting import rollouts as rollouts_new
 
@@ -62,6 +63,7 @@ ROOMS = (
     datasets,
     system,
     schedules,
+    shares,
     access,
 )
 

@@ -26,6 +26,7 @@ NAV = (
         ("system", "/system", "server-2", "Queue & workers"),
         ("schedules", "/schedules", "calendar-time", "Schedules"),
         ("projects", "/projects", "folders", "Projects"),
+        ("shares", "/settings/shares", "share", "Shared links"),
         ("settings", "/settings", "settings", "Settings"),
         ("audit", "/audit", "shield-check", "Audit"),
     ),

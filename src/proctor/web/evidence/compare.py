@@ -31,7 +31,7 @@ from proctor.web.dependencies import OpenContext, Project, Reader, Text, go
 from proctor.web.events import Events
 from proctor.web.evidence.choosing import are_batches, choices, picked, sources
 from proctor.web.evidence.drawn import differing_path, results_path, tradeoffs_of
-from proctor.web.files import as_file
+from proctor.web.files import as_file, as_report
 from proctor.web.heat import HeatAsked, HeatPlace, heat_view
 from proctor.web.intervals import ScoreLine, plot_of
 from proctor.web.render import show
@@ -275,10 +275,11 @@ async def compare_events(events: Events, user: Reader, runs: Names) -> Response:
 
 @ROUTER.get("/compare/report")
 def download(
+    request: Request,
     context: OpenContext,
     user: Reader,
     runs: Annotated[list[str], Query(min_length=2, max_length=MOST_COMPARED)],
 ) -> Response:
-    """The comparison's report as one HTML file that needs no server."""
+    """The comparison's report as one HTML file that needs no server; with `?view=1` as a page."""
     ids = [result.run.id for result in Lately(context).compared(tuple(runs), items=ITEMS).evaluation.results]
-    return as_file(report(context, ids, "html"), "comparison.html")
+    return as_report(request, report(context, ids, "html"), "comparison.html")
