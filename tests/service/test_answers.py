@@ -65,11 +65,15 @@ def kept(context: Context, model: str, *said: str | None, repeats: int = 1) -> R
             place, repeat = divmod(n, repeats)
             if text is None:
                 lost = Failure("network", "the network\ngave way")
-                writer.keep(Attempt(item(place), place, repeat, 0, 1.0, Grade(Outcome.ERROR, None), failure=lost))
+                writer.keep(
+                    Attempt(item(place), place, repeat, 0, 1.0, Grade(Outcome.ERROR, None), failure=lost)
+                )
             else:
                 right = text.endswith("A")
                 read = Grade(Outcome.CORRECT if right else Outcome.WRONG, float(right), text[-1:], 2)
-                writer.keep(Attempt(item(place), place, repeat, 0, 1.0, read, Reply(text, latency_s=float(n))))
+                writer.keep(
+                    Attempt(item(place), place, repeat, 0, 1.0, read, Reply(text, latency_s=float(n)))
+                )
     return store.finish(run.id, Status.COMPLETED, owner="me", now=time.time(), elapsed_s=1.0)
 
 

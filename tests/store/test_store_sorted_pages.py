@@ -78,7 +78,9 @@ def walked(
 
 @pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize("by", ["latency", "tokens", "score"])
-@pytest.mark.parametrize("wanted", [Filter(), Filter("wrong"), Filter("no_answer", task="rte"), Filter(item_id="rte/1")])
+@pytest.mark.parametrize(
+    "wanted", [Filter(), Filter("wrong"), Filter("no_answer", task="rte"), Filter(item_id="rte/1")]
+)
 def test_no_row_is_lost_or_doubled_and_those_without_a_value_are_last(
     store: Store, run: Run, by: str, descending: bool, wanted: Filter
 ) -> None:
@@ -87,11 +89,15 @@ def test_no_row_is_lost_or_doubled_and_those_without_a_value_are_last(
     assert forth == walked(store, run, wanted, sorting, back=True)
     assert forth == walked(store, run, wanted, sorting, limit=1)
     rows = {key(row): row for row in store.latest(run.id)}
-    shown = {"wrong": {Outcome.WRONG}, "no_answer": {Outcome.NO_ANSWER, Outcome.REFUSED}}.get(wanted.show, set(Outcome))
+    shown = {"wrong": {Outcome.WRONG}, "no_answer": {Outcome.NO_ANSWER, Outcome.REFUSED}}.get(
+        wanted.show, set(Outcome)
+    )
     assert {key(row) for row in forth} == {
         place
         for place, row in rows.items()
-        if row.outcome in shown and wanted.task in (None, row.task) and row.item_id.startswith(wanted.item_id or "")
+        if row.outcome in shown
+        and wanted.task in (None, row.task)
+        and row.item_id.startswith(wanted.item_id or "")
     }
     values = [getattr(row, MEASURES[by]) for row in forth]
     known = [value for value in values if value is not None]
@@ -110,7 +116,8 @@ def test_disagreement_is_the_share_of_other_runs_whose_outcome_is_another(store:
     runs = {name: claimed(store, 5) for name in said}
     for name, outcomes in said.items():
         tried = [
-            failed(n) if each is Outcome.ERROR else answered(n, outcome=each) for n, each in enumerate(outcomes)
+            failed(n) if each is Outcome.ERROR else answered(n, outcome=each)
+            for n, each in enumerate(outcomes)
         ]
         # A run that once failed and answered later counts by its answer.
         tried += [failed(0)] if name == "b" else []
