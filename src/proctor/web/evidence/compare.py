@@ -132,6 +132,7 @@ def _compared(context: Context, asked: CompareQuery, drawn: HeatAsked) -> dict[s
         "unscored": all(pair.whole.shared == 0 for pair in found.evaluation.comparisons),
         "judged": any(judges_here(context, each.run.id) for each in found.evaluation.results),
         "rows": _rows(found.evaluation, at),
+        "own": any(_apart(row) for row in _rows(found.evaluation, at)),
         "unlike_times": found.evaluation.unlike_times,
         "pairs": _pairs(found, asked.mode),
         "reach": _reach(found.evaluation),
@@ -210,6 +211,14 @@ def _rows(of: Evaluation, at: Standing) -> list[ComparedModel]:
             )
         )
     return sorted(rows, key=lambda row: downwards(row.score.estimate.value))
+
+
+def _apart(row: ComparedModel) -> bool:
+    """Whether what is compared is another number than the run's own, or is of fewer items than it was asked."""
+    own = row.result.scores[0] if row.result.scores else None
+    return bool(row.lost) or (
+        own is not None and (own.metric, own.estimate) != (row.score.metric, row.score.estimate)
+    )
 
 
 def on_front(of: Evaluation, at: Standing, one: RunResult) -> bool:
