@@ -126,7 +126,7 @@ def _compared(context: Context, asked: SideBySide, after: str) -> dict[str, Any]
         "runs": runs,
         "names": names_of(runs),
         "verdict": verdict(found) if len(runs) == 2 else "",
-        "agreement": agreement_of(found, names_of(runs)) if len(runs) > 2 else None,
+        "agreement": agreement_of(found, runs) if len(runs) > 2 else None,
         "page": page,
         "rows": [(row, compared_pages.differences(row)) for row in page.rows],
         "after": encoded(page.after) if page.after else "",
@@ -136,9 +136,10 @@ def _compared(context: Context, asked: SideBySide, after: str) -> dict[str, Any]
     }
 
 
-def agreement_of(found: BatchComparison, names: Sequence[str]) -> HeatView:
+def agreement_of(found: BatchComparison, runs: list[Run]) -> HeatView:
     """Every two batches: the share of requests that both answered in which they agree."""
-    columns = tuple(HeatColumn(of.run_id, name) for of, name in zip(found.summaries, names, strict=True))
+    names = names_of(runs)
+    columns = tuple(HeatColumn(run.id, name) for run, name in zip(runs, names, strict=True))
     rows = tuple(
         HeatRow(
             columns[place].key,
