@@ -11,6 +11,7 @@ from judging_pages import JUDGING_PAGES
 from judging_probes import JUDGING_PROBES
 from probe import ACTS, NOTHING, REFUSED, SEES, Key, Make, Probe, lists, query, run, same
 from rollout_pages import ROLLOUT_PAGES
+from start_pages import START_PAGES
 from walls_world import SUITE, Names
 
 from proctor.api.app import ELSEWHERE, PREFIX, ROUTERS, create_app
