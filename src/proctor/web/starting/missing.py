@@ -58,9 +58,9 @@ class FilledForm:
         for name, value in kept:
             # No address holds a line break: a value of several lines is the name several times.
             said.setdefault(name, []).extend(value.splitlines())
-        for name, other in changes.items():
-            if other is not None:
-                said[name] = [other] if isinstance(other, str) else list(other)
+        for name, given in changes.items():
+            if given is not None:
+                said[name] = [given] if isinstance(given, str) else list(given)
         return self.path + query(said)
 
 
