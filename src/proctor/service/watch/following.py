@@ -21,8 +21,8 @@ from proctor.service.looks.peeks import looked
 from proctor.service.rows.marks import mark, shape
 from proctor.stats.descriptive.narrowing import Narrowing, Point, followed
 from proctor.store import Store
-from proctor.store.read import settling
-from proctor.store.read.settling import SettledRow
+from proctor.store.read import tried
+from proctor.store.read.tried import SettledRow
 from proctor.types import Item, Outcome, Run
 
 LATEST = 8  # replies that are shown
@@ -101,7 +101,7 @@ class RunCount:
         if self.narrowing is None or run.cell.repeats > 1:
             self._afresh(store, run)
             return
-        self._take(run, settling.within(store, run.id, self._stretches()))
+        self._take(run, tried.within(store, run.id, self._stretches()))
         # An item that had ended in an error was asked again: the rows that replace others are found by reading all.
         if self._settled() < run.settled:
             self._afresh(store, run)
@@ -114,7 +114,7 @@ class RunCount:
         self.narrowing = Narrowing(of, followed(of))
         self.outcomes, self.tasks, self.latest = Counter(), Counter(), []
         self._seen, self._front, self._beyond = bytearray(), 0, {}
-        rows = settling.within(store, run.id, [(0, None)])
+        rows = tried.within(store, run.id, [(0, None)])
         if run.cell.repeats > 1:
             self._count(rows)
             self._score(run, sorted(rows, key=lambda row: (row.repeat, row.position)))
