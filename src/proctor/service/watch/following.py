@@ -19,6 +19,7 @@ from proctor.service.context import Context
 from proctor.service.kinds import kind_of
 from proctor.service.looks.peeks import looked
 from proctor.service.rows.marks import mark, shape
+from proctor.service.watch.answers import first_words
 from proctor.stats.descriptive.narrowing import Narrowing, Point, followed
 from proctor.store import Store
 from proctor.store.read import tried
@@ -29,7 +30,7 @@ LATEST = 8  # replies that are shown
 NEAR = 500  # positions between two gaps that are sooner read again than asked for apart
 MOST_FOLLOWED = 32  # runs that are kept counted
 AGAIN_S = 5.0  # the least time between two countings from the beginning
-QUESTION_CHARACTERS = 160
+QUESTION_CHARACTERS = 600
 NEW_S = 0.4  # how long a count is new, however many look
 
 
@@ -175,7 +176,7 @@ class RunCount:
             outcomes=counts,
             to_come=max(0, run.planned - self.outcomes.total()),
             tasks=self._tasks(run),
-            latest=[LatestReply(row, self._question(store, row)) for row in self.latest],
+            latest=self._latest(store),
             points=narrowing.points(),
             now=narrowing.now(),
             name=narrowing.of.name,
@@ -198,12 +199,16 @@ class RunCount:
             for key in every
         ]
 
+    def _latest(self, store: Store) -> list[LatestReply]:
+        asked = [self._question(store, row) for row in self.latest]
+        return [LatestReply(row, said) for row, said in zip(self.latest, first_words(asked), strict=True)]
+
     def _question(self, store: Store, row: SettledRow) -> str:
         if row.item_hash not in self.questions:
             if len(self.questions) > 8 * LATEST:
                 self.questions.clear()
             try:
-                self.questions[row.item_hash] = beginning(store.item(row.item_hash))
+                self.questions[row.item_hash] = _asked(store.item(row.item_hash))
             except NotFound:
                 return ""
         return self.questions[row.item_hash]
@@ -225,8 +230,7 @@ def following(context: Context, run: Run) -> SoFar:
     return count.look(context.store, run)
 
 
-def beginning(item: Item) -> str:
-    """How the question of an item begins, on one line."""
+def _asked(item: Item) -> str:
+    """The beginning of what a user asked last."""
     said = [message.content for message in item.ask.messages if message.role == "user"]
-    text = " ".join((said[-1] if said else "").split())
-    return text if len(text) <= QUESTION_CHARACTERS else text[: QUESTION_CHARACTERS - 1].rstrip() + "…"
+    return said[-1][:QUESTION_CHARACTERS] if said else ""
