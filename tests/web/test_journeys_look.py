@@ -284,7 +284,9 @@ def test_a_note_and_a_flag_stand_beside_the_score(there: World, run: str, chromi
         # It is listed, marked, and counted; the score has not moved.
         tab.open(f"{there.url}/runs/{run}/results")
         choose(tab, "show", "flagged")
-        assert items(tab.page) == [item] and tab.page.locator("td[data-col=item] .chip").inner_text() == "flag"
+        assert (
+            items(tab.page) == [item] and tab.page.locator("td[data-col=item] .chip").inner_text() == "flag"
+        )
         tab.open(f"{there.url}/runs/{run}")
         said(tab, "1 item with notes")
         assert tab.page.locator("#headline").inner_text() == score

@@ -26,9 +26,7 @@ _alone = Lock()
 
 
 @ROUTER.get("/runs/new/offers")
-def offer_list(
-    request: Request, context: OpenContext, user: Reader, provider: Text = "ollama"
-) -> Response:
+def offer_list(request: Request, context: OpenContext, user: Reader, provider: Text = "ollama") -> Response:
     """The models that a provider offers at this moment, to be ticked; or why there is no list."""
     facts = _listed(context.settings, provider)
     return show(
