@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from proctor.findings import OF_TRIALS, Basis, Comparison, Estimate, Sharing, Speed
+from proctor.findings import OF_TRIALS, SIGNED, Basis, Comparison, Estimate, Sharing, Speed
 from proctor.findings.looks import Path
 from proctor.manifest import LeftOut
 from proctor.types import Usage
@@ -299,6 +299,16 @@ def metric_words(metric: str) -> str:
         return f"the {title_of(metric)}"
     parts = metric.split(" + ")
     return metric if len(parts) == 1 else f"the mean of {listed(parts)}"
+
+
+def least_of(metric: str, lows: Sequence[float | None] = ()) -> float:
+    """Where a drawing of scores begins: -1 for a metric that may be below 0, or where an interval is.
+
+    >>> least_of("mcc"), least_of("pearson + spearman"), least_of("score", [-0.02, 0.4]), least_of("f1", [0.1, None])
+    (-1.0, -1.0, -1.0, 0.0)
+    """
+    named = any(re.search(rf"\b{each}\b", metric) for each in SIGNED)
+    return -1.0 if named or any(low is not None and low < 0 for low in lows) else 0.0
 
 
 def rounded(n: int) -> int:

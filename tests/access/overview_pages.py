@@ -50,6 +50,7 @@ OVERVIEW_PAGES: dict[Key, Make] = {
     ("POST", "/runs/bulk"): lambda of: [
         Probe("/runs/bulk", ACTS, form={"do": "stop", "runs": of.failed}),
         Probe("/runs/bulk", ACTS, form={"do": "restart", "runs": of.failed}),
+        Probe("/runs/bulk", ACTS, form={"do": "stop", "runs": of.failed}),
         Probe("/runs/bulk?do=delete", form={"only": of.failed}),
         Probe("/runs/bulk", ACTS, form={"do": "delete", "runs": of.failed, "sure": "1"}),
     ],

@@ -11,6 +11,7 @@ GET /healthz
 GET POST /login
 POST /logout
 GET /readyz
+GET /shared/{token}
 GET /static/benchmark-results.html
 GET /static/benchmark-runner.html
 """
@@ -70,6 +71,8 @@ GET /api/v1/schedules
 GET /api/v1/suites
 GET /api/v1/tasks
 GET /audit
+GET /settings/shares
+POST /shares/{ident}/revoke
 GET /batches
 GET /batches/compare
 GET /batches/compare/request
@@ -87,6 +90,7 @@ GET /datasets/{dataset_id}
 GET /datasets/{dataset_id}/content
 GET /leaderboard
 GET /leaderboard/export
+GET /leaderboard/report
 GET /metrics
 GET /models
 GET /models/{provider}/{name:path}
@@ -102,6 +106,8 @@ GET /rollouts/new
 POST /rollouts/new/plan
 GET /rollouts/{ident}
 GET /rollouts/{ident}/events
+POST /rollouts/{ident}/picked/export
+GET /rollouts/{ident}/trials
 GET /rollouts/{ident}/trials/{run_id}/{rollout}
 GET /rollouts/{ident}/trials/{run_id}/{rollout}/calls/{number}
 GET /rollouts/{ident}/trials/{run_id}/{rollout}/calls/{number}/body
@@ -208,12 +214,14 @@ POST /runs/{run_id}/notes/{item_id:path}
 POST /runs/{run_id}/picked/flag
 POST /runs/{run_id}/rerun
 POST /runs/{run_id}/restart
+POST /runs/{run_id}/resume
 POST /runs/{run_id}/stop
 POST /schedules
 GET /schedules/new
 POST /schedules/{number}/delete
 POST /schedules/{number}/run
 POST /schedules/{number}/switch
+POST /shares
 POST /v1/batches
 POST /v1/batches/{batch_id}/cancel
 POST /v1/files

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import quote
 
 from batch_pages import BATCH_PAGES
 from catalogue_pages import CATALOGUE_PAGES
@@ -14,6 +13,8 @@ from overview_pages import OVERVIEW_PAGES
 from probe import ACTS, NOTHING, REFUSED, SEES, Key, Make, Probe, lists, query, run, same
 from results_pages import RESULTS_PAGES
 from rollout_pages import ROLLOUT_PAGES
+from share_pages import SHARE_PAGES
+from start_pages import START_PAGES
 from walls_world import SUITE, Names
 
 from proctor.api.app import ELSEWHERE, PREFIX, ROUTERS, create_app
@@ -118,6 +119,7 @@ KEYS = {"user": "eve", "scopes": ["read"], "project_ids": [2]}
 PROBES: dict[Key, Make] = {
     **JUDGING_PAGES,  # first: later ones delete runs
     **RESULTS_PAGES,
+    **SHARE_PAGES,
     **JUDGING_PROBES,
     # The API ------------------------------------------------------------------------------------
     ("POST", f"{BENCH}/run"): lambda of: [Probe(f"{BENCH}/run", ACTS, body=_job(of, of.project))],
@@ -197,35 +199,6 @@ PROBES: dict[Key, Make] = {
     ("GET", "/metrics"): same("/metrics", NOTHING),
     ("GET", "/docs"): same("/docs", NOTHING),
     # Pages --------------------------------------------------------------------------------------
-    ("GET", "/runs/new"): lambda of: [
-        Probe(query("/runs/new", like=of.done)),
-        Probe(query("/runs/new", dataset=of.dataset, look="1", models="simulator/sim")),
-        Probe(query("/runs/new", dataset=of.requests)),
-        Probe(query("/runs/new", what="questions", project=of.project)),
-    ],
-    ("GET", "/runs/new/models"): same("/runs/new/models?provider=simulator", NOTHING),
-    ("GET", "/runs/new/offers"): same("/runs/new/offers?provider=simulator", NOTHING),
-    ("POST", "/runs/new/file"): _uploads(
-        "/runs/new/file", files=(("mine.csv", b"question,answer\nWho is it?,somebody\n"),)
-    ),
-    ("GET", "/runs/new/file/{dataset_id}"): lambda of: [
-        Probe(f"/runs/new/file/{of.dataset}"),
-        Probe(f"/runs/new/file/{of.requests}"),
-    ],
-    ("POST", "/runs/new/file/{dataset_id}"): run(
-        "/runs/new/file/{}", ACTS, "dataset", form={"lenient": "on"}
-    ),
-    ("POST", "/runs/new/plan"): lambda of: [
-        Probe(
-            "/runs/new/plan",
-            form={**_form(of), "provider": "ollama", "model": of.model, "limit": "2"},
-            word="its last",
-        )
-    ],
-    ("POST", "/runs/new"): lambda of: [
-        Probe("/runs/new", ACTS, form=_form(of)),
-        Probe("/runs/new", ACTS, form={**_form(of), "models": ["simulator/sim", "simulator/sim-small"]}),
-    ],
     ("POST", "/demo"): same("/demo", ACTS),
     ("GET", "/runs/{run_id}"): lambda of: [
         *(Probe(f"/runs/{run}") for run in (of.done, of.failed, of.waiting, of.running, of.done[:8])),
@@ -236,6 +209,7 @@ PROBES: dict[Key, Make] = {
     ("GET", "/runs/{run_id}/events"): run("/runs/{}/events", NOTHING),
     ("POST", "/runs/{run_id}/stop"): run("/runs/{}/stop", ACTS, "waiting"),
     ("POST", "/runs/{run_id}/restart"): run("/runs/{}/restart", ACTS, "failed"),
+    ("POST", "/runs/{run_id}/resume"): run("/runs/{}/resume"),
     ("POST", "/runs/{run_id}/rerun"): run("/runs/{}/rerun", ACTS),
     ("POST", "/runs/{run_id}/delete"): run("/runs/{}/delete", ACTS, "beside"),
     ("GET", "/runs/{run_id}/report"): run("/runs/{}/report"),
@@ -245,7 +219,8 @@ PROBES: dict[Key, Make] = {
         Probe(query("/compare/events", runs=[of.done, of.beside]), NOTHING)
     ],
     ("GET", "/compare/report"): _compare_page("/compare/report", False),
-    ("GET", "/leaderboard"): _boards("/leaderboard"),
+    ("GET", "/leaderboard"): lambda of: [*_boards("/leaderboard")(of), Probe("/leaderboard?suite=all")],
+    ("GET", "/leaderboard/report"): _boards("/leaderboard/report"),
     ("GET", "/leaderboard/export"): _boards("/leaderboard/export"),
     ("GET", "/datasets"): lists("/datasets", project="project"),
     ("POST", "/datasets"): _uploads("/datasets"),
@@ -303,7 +278,7 @@ def _exports(of: Names) -> list[Probe]:
     return [again, Probe(query(path, format="dpo", manifest=True))]
 
 
-PROBES |= BATCH_PAGES | CATALOGUE_PAGES | OVERVIEW_PAGES
+PROBES |= BATCH_PAGES | CATALOGUE_PAGES | OVERVIEW_PAGES | START_PAGES
 PROBES |= ROLLOUT_PAGES
 PROBES |= {
     ("POST", f"{ADMIN}/run"): lambda of: [

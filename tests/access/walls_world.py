@@ -20,9 +20,11 @@ from proctor.plan import cell_to_json
 from proctor.plan.build import AS_WRITTEN
 from proctor.references import BatchRef, ExamRef
 from proctor.service.admin import access
+from proctor.service.admin.access import Reach, User
 from proctor.service.datasets.arriving import copied
 from proctor.service.datasets.kept import Uploaded, Wish, upload
 from proctor.service.datasets.requests import RequestsWish, keep
+from proctor.service.giving import shares
 from proctor.service.results import notes
 from proctor.service.runs import queue, schedules
 from proctor.service.runs.queue import Ticket
@@ -30,6 +32,7 @@ from proctor.service.runs.schedules import NewSchedule
 from proctor.settings import Settings
 from proctor.store import Store
 from proctor.store.core.batch_tables import BATCH, BATCH_FILE, LABEL
+from proctor.store.core.share_tables import SHARE
 from proctor.store.core.tables import (
     API_KEY,
     ATTEMPT,
@@ -80,6 +83,7 @@ class Names:
     other_batch: str
     requests: str  # a data set of requests
     request: str  # the custom_id of one in both
+    share: str  # a link to the run that is done
     rollouts: str  # benchmarks of tasks, by the ids of their plans
     rollouts_row: str  # the run of the first
     rollouts_waiting: str
@@ -111,6 +115,7 @@ NOBODYS = Names(
     other_batch="88888888-0000-4000-8000-888888888888",
     requests="ds_999999990000400080009999",
     request="nobody/request",
+    share="cccccccc-0000-4000-8000-cccccccccccc",
     **NOBODYS_ROLLOUTS._asdict(),
 )
 
@@ -138,8 +143,6 @@ def owner(store: Store, settings: Settings, word: str, user: str) -> Owner:
     _set(store, running, status=Status.RUNNING.value, planned=9, **far)
     row = next(store.latest(done.id))
     note = notes.add(over(store), done.id, row.item_id, 0, user=user, text=f"{word} remark", flag=True)
-    wanted = NewSchedule(f"{word} nightly", "0 2 * * *", _cell(word, "1"), user, project.id)
-    schedule = schedules.add(over(store, settings), wanted)
     _traced(store, settings, word, user, done)
     batches = [_batch(store, settings, word, project.id, model) for model in ("sim", "sim-small")]
     file, loose_file, openai_batch = files_and_batch(over(store, settings), word, user, project.id)
@@ -154,7 +157,7 @@ def owner(store: Store, settings: Settings, word: str, user: str) -> Owner:
         waiting=waiting.id,
         running=running.id,
         judging=judged(store, settings, word, ticket, [done, beside]),
-        schedule=schedule.id,
+        schedule=_scheduled(store, settings, word, user, project.id),
         note=note.id,
         item=row.item_id,
         user=user,
@@ -167,18 +170,30 @@ def owner(store: Store, settings: Settings, word: str, user: str) -> Owner:
         other_batch=batches[1].id,
         requests=_requests(store, settings, word, user, project.id),
         request=f"{word}/request",
+        share=_shared(store, settings, user, project.id, done.id),
         **rollouts._asdict(),
     )
     runs = [run.id for run in (done, beside, failed, waiting, running, *batches)]
-    ids = {names.dataset, names.requests, names.judging, *runs, *rollouts[:-1]}
+    ids = {names.share, names.dataset, names.requests, names.judging, *runs, *rollouts[:-1]}
     return Owner(
         secret, names, frozenset({word, user, file, openai_batch, *ids, *(ident[:8] for ident in ids)})
     )
 
 
+def _scheduled(store: Store, settings: Settings, word: str, user: str, project_id: int) -> int:
+    wanted = NewSchedule(f"{word} nightly", "0 2 * * *", _cell(word, "1"), user, project_id)
+    return schedules.add(over(store, settings), wanted).id
+
+
 def _traced(store: Store, settings: Settings, word: str, user: str, run: Run) -> None:
     runlog.say(settings.home, run.id, f"{word} was logged")
     access.note(over(store), user, "submit", run.id, f"{word} was submitted")
+
+
+def _shared(store: Store, settings: Settings, user: str, project: int, run_id: str) -> str:
+    by = User(user, "run", Reach(frozenset({project})))
+    context = over(store, settings).within(by.reach)
+    return shares.give(context, by, f"/runs/{run_id}", 7, now=time.time()).share.id
 
 
 def _dataset(store: Store, settings: Settings, word: str, user: str, project: int) -> str:
@@ -262,6 +277,7 @@ def state(store: Store, of: Owner, home: Path) -> dict[str, list[Any]]:
     queries["plan"] = select(PLAN).where(
         PLAN.c.id.in_(select(RUN.c.plan_id).where(RUN.c.project_id == project))
     )
+    queries["share"] = select(SHARE.c.id, SHARE.c.revoked_at).where(SHARE.c.user == of.names.user)
     queries["keys"] = select(API_KEY.c.id, API_KEY.c.revoked_at)
     with store.reading() as connection:
         found = {name: sorted(map(repr, connection.execute(query))) for name, query in queries.items()}

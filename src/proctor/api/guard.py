@@ -46,6 +46,7 @@ UNCOUNTED = re.compile(r".*/stream$")
 # Whose callers are programs: they send keys and no cookies, are counted, and read errors as JSON.
 PROGRAMS = ("/api/", "/admin/", "/v1/", "/metrics")
 COUNTED = ("/api/", "/admin/", "/v1/")
+SHARED = "/shared/"  # open to whoever has the address: counted by where they call from
 # What may be larger than MOST_BODY_BYTES, and the setting that bounds it.
 UPLOADS = (
     (re.compile(r"/api/v1/datasets"), "most_upload_bytes"),
@@ -88,7 +89,7 @@ class Guard:
         given = headers.get("x-request-id", "")
         ident = given if REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
         scope.setdefault("state", {})["request_id"] = ident
-        sending = _with_headers(send, ident, scope["path"])
+        sending = _with_headers(send, ident, scope)
         try:
             check_head(scope)
             self._check_origin(scope, headers)
@@ -151,10 +152,12 @@ class Guard:
         return user_of(self.context_of(), sent)
 
     def _count(self, scope: Scope) -> None:
-        """Raises TooManyRequests; pages, streams, health and metrics are not counted."""
-        if not scope["path"].startswith(COUNTED) or UNCOUNTED.match(scope["path"]):
+        """Raises TooManyRequests; pages but shared ones, streams, health and metrics are not counted."""
+        shared = scope["path"].startswith(SHARED)
+        if not (shared or scope["path"].startswith(COUNTED)) or UNCOUNTED.match(scope["path"]):
             return
-        who = scope["state"]["user"].name if self.auth else (scope.get("client") or ("?",))[0]
+        caller = (scope.get("client") or ("?",))[0]
+        who = scope["state"]["user"].name if self.auth and not shared else caller
         rate = RateLimitItemPerMinute(self.per_minute)
         if not self.limiter.hit(rate, who):
             window = self.limiter.get_window_stats(rate, who)
@@ -230,14 +233,19 @@ async def _dropped(receive: Receive) -> None:
                     return
 
 
-def _with_headers(send: Send, ident: str, path: str) -> Send:
+def _with_headers(send: Send, ident: str, scope: Scope) -> Send:
     extra = {**HEADERS, "X-Request-ID": ident}
-    if path.startswith("/docs"):
+    if scope["path"].startswith("/docs"):
         extra["Content-Security-Policy"] = DOCS_POLICY
-    raw = [(name.lower().encode(), value.encode()) for name, value in extra.items()]
+    if scope["path"].startswith(SHARED):
+        extra["Referrer-Policy"] = "no-referrer"  # the address is the secret, also of a link that has ended
+        extra["X-Robots-Tag"] = "noindex"
 
     async def sending(message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
+            # A route may say what holds for its own answer.
+            told = {**extra, **scope["state"].get("headers", {})}
+            raw = [(name.lower().encode(), value.encode()) for name, value in told.items()]
             message = {**message, "headers": [*message.get("headers", []), *raw]}
         await send(message)
 

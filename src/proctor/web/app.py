@@ -23,8 +23,10 @@ from proctor.web.render import error_page
 from proctor.web.rollouts import benchmark as rollouts
 from proctor.web.rollouts import trajectory as rollouts_trajectory
 from proctor.web.rollouts import trial as rollouts_trial
+from proctor.web.rollouts import trials as rollouts_trials
 from proctor.web.runs import items, results, run
 from proctor.web.server import access, schedules, system
+from proctor.web.sharing import shares
 from proctor.web.starting import batch, files, new_run, offered
 from proctor.web.starting import rollouts as rollouts_new
 
@@ -50,6 +52,7 @@ ROOMS = (
     rollouts,
     rollouts_trajectory,
     rollouts_trial,
+    rollouts_trials,
     judge,
     label,
     verdicts,
@@ -60,6 +63,7 @@ ROOMS = (
     datasets,
     system,
     schedules,
+    shares,
     access,
 )
 

@@ -8,11 +8,25 @@ from collections.abc import Mapping, Sequence
 from io import StringIO
 from typing import Any
 
+from fastapi import Request
 from starlette.responses import Response
 
 from proctor.figures import inert, left_out
 from proctor.service.watch.job_states import RunLine
 from proctor.service.watch.overview import HEADLINE, Shown
+
+# What a document of ours may do in a browser: be drawn with its own style. `under` puts it in the place of the
+# pages' policy, which would let no style inside it count.
+_DRAWN = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+DOCUMENT_POLICY = {"Content-Security-Policy": f"{_DRAWN}; frame-ancestors 'none'"}
+# Anyone who has the link may show it in a page of their own; no search engine lists it, no link in it tells of it.
+SHARED_POLICY = {
+    "Content-Security-Policy": f"{_DRAWN}; frame-ancestors *",
+    "Cross-Origin-Resource-Policy": "cross-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Robots-Tag": "noindex, nofollow, noarchive",
+    "Cache-Control": "no-store",
+}
 
 
 def line_record(line: RunLine, found: Mapping[str, Shown]) -> dict[str, Any]:
@@ -67,3 +81,16 @@ def as_csv(records: Sequence[Mapping[str, Any]]) -> str:
 def as_file(text: str, name: str, kind: str = "text/html") -> Response:
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(text, media_type=kind, headers=headers)
+
+
+def as_report(request: Request, html: str, name: str) -> Response:
+    """A report as a file; with `?view=1` as a page of its own, which runs and loads nothing."""
+    if request.query_params.get("view") != "1":
+        return as_file(html, name)
+    return under(request, DOCUMENT_POLICY, Response(html, media_type="text/html"))
+
+
+def under(request: Request, policy: Mapping[str, str], answer: Response) -> Response:
+    """The answer with these headers where the guard would put those of all pages."""
+    request.scope["state"]["headers"] = policy
+    return answer

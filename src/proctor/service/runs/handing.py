@@ -15,8 +15,6 @@ from proctor.store.queue import entries, handing
 from proctor.store.queue.entries import Ticket
 from proctor.types import Run, Status
 
-ASKED_ELSEWHERE = ("log", "outputs")  # kinds of sources whose replies another tool has asked for
-
 
 def left_lying(context: Context, run: Run) -> bool:
     """Whether it is a run of the command line that lacks something, and that no living process works on."""
@@ -30,7 +28,7 @@ def in_the_way(context: Context, run: Run) -> str | None:
 
     Quick: the rows themselves are looked at when the run is handed over.
     """
-    if run.cell.source.kind in ASKED_ELSEWHERE or run.cell.source.imported:
+    if run.cell.source.imported:
         return "it was asked by another tool, which alone can ask again"
     if run.cell.model.provider == "replay":
         return "its answers come from a file of replies in its terminal, not from a model"

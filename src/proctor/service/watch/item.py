@@ -22,8 +22,8 @@ from proctor.store.read.sorted_pages import Sorting
 from proctor.types import Item, Outcome, Run
 
 __all__ = [
-    "Answer", "Asking", "Cursor", "Elsewhere", "Filter", "ReplyBeside", "ResultsPage", "all_rows", "answer", "chosen",
-    "results_page",
+    "Answer", "AnswerAsked", "Cursor", "Elsewhere", "Filter", "ReplyBeside", "ResultsPage", "all_rows", "answer",
+    "chosen", "results_page",
 ]  # fmt: skip
 
 EXPORTED_AT_ONCE = 1000
@@ -32,7 +32,7 @@ UNREAD = (Outcome.NO_ANSWER, Outcome.TRUNCATED, Outcome.REFUSED)
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class AnswerAsked:
     """Which answer: the item, which asking of it, and which attempt at that (None: the latest).
 
     `beside` is the reply that it is compared with: a run's id, or `REPEAT.ATTEMPT` of this run. `listed` is the list
@@ -116,7 +116,7 @@ def chosen(context: Context, run_id: str, keys: Sequence[tuple[str, int]]) -> li
     return found
 
 
-def answer(context: Context, run: Run, asked: Asking) -> Answer:
+def answer(context: Context, run: Run, asked: AnswerAsked) -> Answer:
     """One attempt at one asking of an item. Raises NotFound, ConfigError for a reply beside it that is none."""
     store = context.store
     askings = pages.attempts_of(store, run.id, asked.item_id, None)

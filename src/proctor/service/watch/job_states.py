@@ -12,10 +12,11 @@ from proctor.service.context import Context, dead_owner, gone
 from proctor.service.kinds import kind_of
 from proctor.service.looks.peeks import looked
 from proctor.service.results.results import shown
-from proctor.service.runs import fleet, waits
-from proctor.service.runs.progress import Progress, longest_gap_s
+from proctor.service.runs import fleet
+from proctor.service.runs.pace import waits
+from proctor.service.runs.pace.progress import Progress, longest_gap_s
+from proctor.service.runs.pace.waits import Waits
 from proctor.service.runs.queue import redis_away
-from proctor.service.runs.waits import Waits
 from proctor.sources.exams.tables.tasks import suite_named
 from proctor.store.queue import runlog
 from proctor.store.queue.endings import next_try

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from proctor.errors import NotFound
 from proctor.service.context import Context, gone
-from proctor.service.runs import waits
+from proctor.service.runs.pace import waits
 from proctor.service.watch.job_states import ENDED, run_of
 from proctor.store.read import lists, standing
 from proctor.store.read.standing import Moving

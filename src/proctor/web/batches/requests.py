@@ -16,7 +16,7 @@ from proctor.service.batches.find.filters import RowFilter
 from proctor.service.batches.results import RequestRow
 from proctor.service.context import Context
 from proctor.service.watch import job_states
-from proctor.service.watch.item import Asking, answer
+from proctor.service.watch.item import AnswerAsked, answer
 from proctor.types import Run
 from proctor.web.addresses import decoded, query
 from proctor.web.batches.listing import holds_requests
@@ -171,7 +171,7 @@ def facts_of(context: Context, run: Run, custom_id: str, beside: str = "") -> di
     """What pages show of one request: the same beside a list and on its own page. Raises: NotFound, ConfigError."""
     found = results.one(context, run, custom_id)
     text = str(found.said.get("text") or "")
-    told = answer(context, run, Asking(custom_id, beside=beside))
+    told = answer(context, run, AnswerAsked(custom_id, beside=beside))
     return {
         "found": found,
         "row": found.row.attempt,

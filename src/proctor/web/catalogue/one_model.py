@@ -29,7 +29,7 @@ NAMED: Mapping[Kind, tuple[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class ScorePoint:
     """A run in the picture of a trend: where it is drawn, with the ends of its interval, and what is said of it."""
 
     x: float
@@ -80,7 +80,7 @@ def _others(context: OpenContext, of: ModelPage) -> list[tuple[str, str]]:
     return found
 
 
-def _picture(points: Sequence[ModelRun]) -> list[Point]:
+def _picture(points: Sequence[ModelRun]) -> list[ScorePoint]:
     """Scores from the oldest run to the newest, from the lowest end of an interval to the highest."""
     told = [each.row for each in points[-MOST_POINTS:] if each.row.value is not None]
     ends = [end for row in told for end in (row.value, row.low, row.high) if end is not None]
@@ -91,10 +91,10 @@ def _picture(points: Sequence[ModelRun]) -> list[Point]:
     def place(value: float) -> float:
         return round(HIGH - EDGE - (HIGH - 2 * EDGE) * (value - low) / span, 2)
 
-    def of(index: int, row: Any) -> Point:
+    def of(index: int, row: Any) -> ScorePoint:
         x = round(EDGE + (WIDE - 2 * EDGE) * index / (len(told) - 1), 2)
         said = f"{row.value:.3f} {interval(row)} {stamp(row.finished_at)}"
         ends = [None if end is None else place(end) for end in (row.low, row.high)]
-        return Point(x, place(row.value), ends[0], ends[1], said)
+        return ScorePoint(x, place(row.value), ends[0], ends[1], said)
 
     return [of(index, row) for index, row in enumerate(told)]

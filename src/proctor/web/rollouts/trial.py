@@ -85,10 +85,10 @@ def page(
         calls=calls_shown(told, calls_from, live=not found.cell.ended),
         width=MOST_WIDTH,
         ends=ENDS,
-        cure=_cure(found),
+        cure=cure_of(found),
         long=LONG,
         opened=found.patch is not None and found.patch.added + found.patch.removed <= OPEN_LINES,
-        same=_same_task(of, found.cell),
+        same=same_task(of, found.cell),
         asked_try=attempt,
         now=time.time(),
         **_neighbours(of, found.cell),
@@ -134,7 +134,7 @@ def _asks(of: RolloutBenchmark, cell: TrialCell) -> bool:
     return agent is None or agent.model is not None
 
 
-def _same_task(of: RolloutBenchmark, cell: TrialCell) -> list[tuple[str, tuple[TrialCell, ...]]]:
+def same_task(of: RolloutBenchmark, cell: TrialCell) -> list[tuple[str, tuple[TrialCell, ...]]]:
     """The trials of the same task, by rows of the benchmark."""
     return [(row.label, cells) for row in of.rows if (cells := of.trials.get((row.run, cell.task), ()))]
 
@@ -146,7 +146,7 @@ def _neighbours(of: RolloutBenchmark, cell: TrialCell) -> dict[str, TrialCell | 
     return {"before": order[at - 1] if at else None, "after": order[at + 1] if at + 1 < len(order) else None}
 
 
-def _cure(found: TrialPage) -> str:
+def cure_of(found: TrialPage) -> str:
     """What to do about a trial that measured nothing."""
     slug = (found.shown.slug if found.shown else found.cell.slug) or ""
     kind = errors().get(slug)

@@ -14,7 +14,7 @@ from proctor.service.kinds import kind_of
 from proctor.service.results import notes
 from proctor.service.watch import job_states
 from proctor.service.watch.answers import sorting_of
-from proctor.service.watch.item import Asking, answer
+from proctor.service.watch.item import AnswerAsked, answer
 from proctor.web.addresses import query, request_path, trial_path
 from proctor.web.dependencies import Filling, OpenContext, Reader, RunId, Runner, go
 from proctor.web.render import show
@@ -50,7 +50,7 @@ def item_page(
     if kind_of(run.cell.source).holds == "tasks":
         return go(request, trial_path(run.plan_id, run.id, item_id, which.repeat))
     sorting = sorting_of(context, run, asked.by, descending=asked.order == "desc")
-    asking = Asking(item_id, which.repeat, which.attempt, which.beside, (asked.filter(), sorting))
+    asking = AnswerAsked(item_id, which.repeat, which.attempt, which.beside, (asked.filter(), sorting))
     found = answer(context, run, asking)
     return show(
         request,
@@ -75,7 +75,7 @@ def add_note(
         notes.remove(context, run.id, int(given["remove"]), by=user.name)
     else:
         # The item must be there: a note on nothing would never be seen.
-        answer(context, run, Asking(item_id, repeat))
+        answer(context, run, AnswerAsked(item_id, repeat))
         flag = given.get("flag") == "on"
         notes.add(context, run.id, item_id, repeat, user=user.name, text=given.get("text", ""), flag=flag)
         access.note(context, user.name, "note", run.id, item_id)

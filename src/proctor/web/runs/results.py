@@ -17,7 +17,7 @@ from proctor.service.results import notes
 from proctor.service.results.profile import profile_of
 from proctor.service.watch import job_states
 from proctor.service.watch.answers import SORTS, AnswersQuery, answers, outcome_counts
-from proctor.service.watch.item import Asking, Filter, all_rows, answer, chosen
+from proctor.service.watch.item import AnswerAsked, Filter, all_rows, answer, chosen
 from proctor.types import Run
 from proctor.web.addresses import query
 from proctor.web.dependencies import Filling, OpenContext, Reader, RunId, Runner, Text, go, is_fragment
@@ -140,7 +140,7 @@ def results(
     piece = request.headers.get("hx-target") if is_fragment(request) else None
     facts: dict[str, Any] = {"run": run, "asked": asked.query(), "opened": opened, "pane_of": None}
     if opened.at:
-        asking = Asking(opened.at, opened.repeat, opened.attempt, opened.beside)
+        asking = AnswerAsked(opened.at, opened.repeat, opened.attempt, opened.beside)
         facts["pane_of"] = facts_of(run, answer(context, run, asking))
     if piece == "pane" and opened.at:
         return show(request, "_answer_pane.html", **facts)

@@ -23,7 +23,7 @@ from proctor.service.results import notes
 from proctor.service.results.diagnosis import diagnose
 from proctor.service.results.profile import profile_of
 from proctor.service.runs import handing, queue
-from proctor.service.runs.progress import longest_gap_s
+from proctor.service.runs.pace.progress import longest_gap_s
 from proctor.service.runs.queue import Ticket
 from proctor.service.watch import job_states
 from proctor.service.watch.job_states import (
@@ -37,7 +37,7 @@ from proctor.service.watch.job_states import (
 from proctor.types import Plan
 from proctor.web.dependencies import OpenContext, Reader, RunId, Runner, Text, go
 from proctor.web.events import Events
-from proctor.web.files import as_file
+from proctor.web.files import as_report
 from proctor.web.render import show
 from proctor.web.runs.cures import in_browser_words
 from proctor.web.runs.facts import common, place
@@ -216,7 +216,7 @@ def delete(request: Request, context: OpenContext, user: Runner, run_id: RunId) 
 
 
 @ROUTER.get("/runs/{run_id}/report")
-def download(context: OpenContext, user: Reader, run_id: RunId) -> Response:
-    """The run's report as one HTML file that needs no server."""
+def download(request: Request, context: OpenContext, user: Reader, run_id: RunId) -> Response:
+    """The run's report as one HTML file that needs no server; with `?view=1` as a page."""
     run = job_states.run_of(context, run_id)
-    return as_file(report(context, [run.id], "html"), f"run-{run.id[:8]}.html")
+    return as_report(request, report(context, [run.id], "html"), f"run-{run.id[:8]}.html")

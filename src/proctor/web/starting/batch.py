@@ -40,7 +40,7 @@ from proctor.web.starting.batch_form import (
     values_of,
 )
 from proctor.web.starting.files import file_facts
-from proctor.web.starting.missing import Form, Missing, listed, of_errors, of_keys, of_problem, of_queue
+from proctor.web.starting.missing import FilledForm, Lack, listed, of_errors, of_keys, of_problem, of_queue
 from proctor.web.starting.page import form_of, start_page
 
 ROUTER = APIRouter()
@@ -90,7 +90,7 @@ def _page(
     context: Context,
     user: User,
     of: BatchFilled,
-    missing: tuple[Missing, ...] | None = None,
+    missing: tuple[Lack, ...] | None = None,
 ) -> Response:
     form = form_of("batch", _pairs(of))
     known = requests.listed(context)[0]
@@ -128,17 +128,17 @@ def _pairs(of: BatchFilled) -> FormData:
 class _Lacks:
     """What a form lacks; with its plan and the file of requests, where there are some already."""
 
-    missing: tuple[Missing, ...]
+    missing: tuple[Lack, ...]
     plan: Plan | None = None
     file: Requests | None = None
 
 
-def _lacks(context: Context, user: User, of: BatchFilled, form: Form) -> _Lacks:
+def _lacks(context: Context, user: User, of: BatchFilled, form: FilledForm) -> _Lacks:
     lacks = [*of_errors(of.errors, LABELS), *of_queue(context, user)]
     if not of.dataset:
-        lacks.append(Missing("Drop a file of requests, or choose one", field="dataset"))
+        lacks.append(Lack("Drop a file of requests, or choose one", field="dataset"))
     if not of.models:
-        lacks.append(Missing("Choose a model", field="model-search"))
+        lacks.append(Lack("Choose a model", field="model-search"))
     if of.config is None or not of.dataset or not of.models:
         return _Lacks(tuple(lacks))
     try:
@@ -158,7 +158,9 @@ def plan_piece(request: Request, context: OpenContext, user: Reader, form: Filli
     return show(request, "_batch_plan.html", **facts, ready=not facts["missing"], oob=True)
 
 
-def _planned(request: Request, context: Context, user: User, of: BatchFilled, form: Form) -> dict[str, Any]:
+def _planned(
+    request: Request, context: Context, user: User, of: BatchFilled, form: FilledForm
+) -> dict[str, Any]:
     lacks = _lacks(context, user, of, form)
     nothing: dict[str, Any] = {"missing": lacks.missing, "found": None, "form": form, "brief": ""}
     if lacks.plan is None or lacks.file is None or of.config is None:

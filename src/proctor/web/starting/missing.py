@@ -27,7 +27,7 @@ class Cure:
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class Lack:
     """What is missing, in words. `field` is the input that it is said of; `imports` a suite whose rows may come."""
 
     words: str
@@ -38,7 +38,7 @@ class Missing:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class FilledForm:
     """A form's page and what was filled in, from which the addresses of the same form with changes are made."""
 
     path: str
@@ -50,26 +50,26 @@ class Form:
         said: dict[str, list[str]] = {}
         for name, value in kept:
             said.setdefault(name, []).append(value)
-        for name, value in changes.items():
-            if value is not None:
-                said[name] = [value] if isinstance(value, str) else list(value)
+        for name, given in changes.items():
+            if given is not None:
+                said[name] = [given] if isinstance(given, str) else list(given)
         return self.path + query(said)
 
 
-def of_errors(errors: Mapping[str, str], labels: Mapping[str, str]) -> Iterator[Missing]:
+def of_errors(errors: Mapping[str, str], labels: Mapping[str, str]) -> Iterator[Lack]:
     """What is wrong field by field."""
     for name, why in errors.items():
         label = labels.get(name) or labels.get(name.removeprefix("ollama_"), name)
-        yield Missing(f"{label}: {why}", field=name)
+        yield Lack(f"{label}: {why}", field=name)
 
 
-def of_problem(problem: ProctorError) -> Missing:
+def of_problem(problem: ProctorError) -> Lack:
     """What keeps a plan from being made, as it is told everywhere."""
     facts = problem_facts(problem) or {}
-    return Missing(facts["detail"], detail=facts["cure"])
+    return Lack(facts["detail"], detail=facts["cure"])
 
 
-def of_keys(context: Context, models: Sequence[str], form: Form) -> Iterator[Missing]:
+def of_keys(context: Context, models: Sequence[str], form: FilledForm) -> Iterator[Lack]:
     """Providers of chosen models whose key this machine lacks; where others work on runs, theirs may have it."""
     if queue.workers_there(context) > 1:
         return
@@ -79,22 +79,22 @@ def of_keys(context: Context, models: Sequence[str], form: Form) -> Iterator[Mis
             rest = [model for model in models if not model.startswith(f"{provider}/")]
             said = ", ".join(model for model in models if model not in rest)
             leave = Cure(f"Leave out {said}", form.but(models=rest, provider=None, model=None))
-            yield Missing(
+            yield Lack(
                 f"The API key of {brand(provider)} is not set",
                 (Cure("Set the key", f"/models#key-{provider}", away=True), leave),
                 detail=f"The server reads it from {key_variables().get(provider, 'its environment')}.",
             )
 
 
-def of_queue(context: Context, user: User) -> Iterator[Missing]:
+def of_queue(context: Context, user: User) -> Iterator[Lack]:
     """No room for another waiting run."""
     if not queue.has_room(context, user.name):
         most = context.settings.most_queued
-        yield Missing(
+        yield Lack(
             f"{most} of your runs wait already, which is all that may wait",
             (Cure("See the queue", "/system", away=True),),
         )
 
 
-def listed(*parts: Iterable[Missing]) -> tuple[Missing, ...]:
+def listed(*parts: Iterable[Lack]) -> tuple[Lack, ...]:
     return tuple(each for part in parts for each in part)

@@ -47,8 +47,8 @@ from proctor.web.starting.forms import (
 )
 from proctor.web.starting.missing import (
     Cure,
-    Form,
-    Missing,
+    FilledForm,
+    Lack,
     listed,
     of_errors,
     of_keys,
@@ -132,7 +132,7 @@ def _page(
     context: Context,
     user: User,
     of: Filled,
-    missing: tuple[Missing, ...] | None = None,
+    missing: tuple[Lack, ...] | None = None,
 ) -> Response:
     what = _what(of)
     form = form_of(what, _pairs(of))
@@ -192,11 +192,11 @@ def _own(context: Context, of: Filled) -> Dataset | None:
 class _Lacks:
     """What a form lacks, and its plan where there is one already."""
 
-    missing: tuple[Missing, ...]
+    missing: tuple[Lack, ...]
     plan: Plan | None = None
 
 
-def _lacks(context: Context, user: User, of: Filled, form: Form) -> _Lacks:
+def _lacks(context: Context, user: User, of: Filled, form: FilledForm) -> _Lacks:
     # Nothing is wrong yet with a form that has no model.
     errors = {name: why for name, why in of.errors.items() if of.models or name not in ("provider", "model")}
     lacks = listed(of_errors(errors, LABELS), _choices(of), of_queue(context, user))
@@ -210,14 +210,14 @@ def _lacks(context: Context, user: User, of: Filled, form: Form) -> _Lacks:
     return _Lacks(lacks, plan)
 
 
-def _choices(of: Filled) -> Iterator[Missing]:
+def _choices(of: Filled) -> Iterator[Lack]:
     if not of.values.get("suite"):
-        yield Missing("Drop a file, or choose one of your data sets", field="suite")
+        yield Lack("Drop a file, or choose one of your data sets", field="suite")
     if not of.models:
-        yield Missing("Choose a model", field="model-search")
+        yield Lack("Choose a model", field="model-search")
 
 
-def _rows(context: Context, user: User, plan: Plan, form: Form) -> Iterator[Missing]:
+def _rows(context: Context, user: User, plan: Plan, form: FilledForm) -> Iterator[Lack]:
     """Rows of a suite that nobody has imported here; the hub is asked where one says so."""
     ref = exam_ref(plan.cells[0].source)
     rows = rows_here(ref, context.settings)
@@ -237,7 +237,7 @@ def _rows(context: Context, user: User, plan: Plan, form: Form) -> Iterator[Miss
         f" and {len(rows.lacking) - 4} more" if len(rows.lacking) > 4 else ""
     )
     lacking = f"{some} of " if rows.here else ""
-    yield Missing(
+    yield Lack(
         f"The rows of {lacking}{plan.cells[0].source.name} are not on this server",
         tuple(cures),
         field="data",
@@ -245,7 +245,7 @@ def _rows(context: Context, user: User, plan: Plan, form: Form) -> Iterator[Miss
     )
 
 
-def _other_rows(form: Form, *, hub: bool) -> Iterator[Cure]:
+def _other_rows(form: FilledForm, *, hub: bool) -> Iterator[Cure]:
     yield Cure("Use sample rows", form.but(data="sample"))
     if hub:
         yield Cure("Fetch them from the hub", form.but(data="hub"))
@@ -262,7 +262,7 @@ def plan_piece(request: Request, context: OpenContext, user: Reader, form: Filli
     return show(request, "_plan.html", **facts, ready=not facts["missing"], oob=True)
 
 
-def _planned(request: Request, context: Context, user: User, of: Filled, form: Form) -> dict[str, Any]:
+def _planned(request: Request, context: Context, user: User, of: Filled, form: FilledForm) -> dict[str, Any]:
     lacks = _lacks(context, user, of, form)
     nothing = {"missing": lacks.missing, "found": None, "form": form, "brief": ""}
     if lacks.plan is None or of.request is None:
@@ -277,7 +277,7 @@ def _planned(request: Request, context: Context, user: User, of: Filled, form: F
         told = of_problem(problem)
         if isinstance(problem, DataMissing):
             admin = plan.cells[0].source.name if user.scope == "admin" else ""
-            told = Missing(told.words, tuple(_other_rows(form, hub=False)), "data", admin)
+            told = Lack(told.words, tuple(_other_rows(form, hub=False)), "data", admin)
         return {**nothing, "missing": listed(lacks.missing, [told])}
     keys = {each.name: each.key_set for each in provider_status(context.settings)}
     return {

@@ -10,6 +10,10 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from proctor.errors import NotFound
+from proctor.figures import rate, room
+from proctor.service.batches import registry
+from proctor.service.batches.registry import KnownModel
+from proctor.service.context import Context
 from proctor.service.opening.catalogue import brand, provider_status
 from proctor.service.opening.offers import Offer, chat_models, offers
 from proctor.settings import Settings
@@ -28,7 +32,7 @@ _alone = Lock()
 @ROUTER.get("/runs/new/offers")
 def offer_list(request: Request, context: OpenContext, user: Reader, provider: Text = "ollama") -> Response:
     """The models that a provider offers at this moment, to be ticked; or why there is no list."""
-    facts = _listed(context.settings, provider)
+    facts = _listed(context, provider)
     return show(
         request, "_offer.html", **{**facts, "listed": facts["listed"][:SHOWN], "count": len(facts["listed"])}
     )
@@ -39,17 +43,17 @@ def model_list(
     request: Request, context: OpenContext, user: Reader, provider: Text = "ollama", model: Text = ""
 ) -> Response:
     """The same as a field of a form that takes one model."""
-    facts = _listed(context.settings, provider)
+    facts = _listed(context, provider)
     names = {each.model.name for each in facts["listed"]}
     return show(request, "_models.html", **facts, chosen=_on_offer(model, provider, names), wanted=model)
 
 
-def _listed(settings: Settings, provider: str) -> dict[str, Any]:
+def _listed(context: Context, provider: str) -> dict[str, Any]:
     """Raises: NotFound."""
-    states = {each.name: each for each in provider_status(settings)}
+    states = {each.name: each for each in provider_status(context.settings)}
     if provider not in states:
         raise NotFound(f"No provider {provider}")
-    offer = _offer(settings, provider)
+    offer = _offer(context.settings, provider)
     names = {model.name for model in chat_models(offer)}
     return {
         "provider": provider,
@@ -57,7 +61,7 @@ def _listed(settings: Settings, provider: str) -> dict[str, Any]:
         "listed": [each for each in offer.models if each.model.name in names],
         "problem": problem_facts(offer.problem),
         "key_set": states[provider].key_set,
-        "facts": _facts(offer),
+        "facts": _facts(context, offer),
     }
 
 
@@ -85,12 +89,27 @@ def _offer(settings: Settings, provider: str) -> Offer:
     return offer
 
 
-def _facts(offer: Offer) -> dict[str, str]:
-    """What is known of each model, in a few words."""
+def _facts(context: Context, offer: Offer) -> dict[str, str]:
+    """What is known of each model, in a few words, by its name."""
+    known = registry.of_offer(context, offer)
     found = {}
     for each in offer.models:
-        size = f"{each.size_bytes / 1e9:.1f} GB" if each.size_bytes else None
-        room = f"context {each.context_tokens:,}" if each.context_tokens else None
-        words = (each.parameters, each.quantization, size, room, each.note)
+        of = known.get(str(each.model))
+        size = each.size_bytes or (of.size_bytes if of else None)
+        words = [
+            each.parameters or (of.parameters if of else None),
+            each.quantization,
+            room(size) if size else None,
+            _memory(of),
+            f"context {each.context_tokens:,}" if each.context_tokens else None,
+            rate(of.tokens_per_s) if of and of.tokens_per_s else None,
+            each.note,
+        ]
         found[each.model.name] = ", ".join(word for word in words if word)
     return found
+
+
+def _memory(of: KnownModel | None) -> str | None:
+    if of is None or of.memory_bytes is None:
+        return None
+    return f"needs {'' if of.memory_from == 'told' else 'at least '}{room(of.memory_bytes)}"

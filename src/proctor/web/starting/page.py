@@ -15,7 +15,7 @@ from proctor.service.opening.catalogue import brand, provider_status
 from proctor.web.addresses import query
 from proctor.web.render import show
 from proctor.web.starting.forms import MOST_MODELS
-from proctor.web.starting.missing import Form
+from proctor.web.starting.missing import FilledForm
 
 ANSWER_EXAMS = ("baseline", "replay")  # they answer items of exams, and no free prompts
 FROM_FILES = "replay"  # whose replies lie on another machine
@@ -42,7 +42,7 @@ PATHS = {each.key: each.path for each in WHATS}
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenModel:
     """A model that is chosen, PROVIDER/NAME."""
 
     full: str
@@ -50,14 +50,14 @@ class Chosen:
     name: str
 
 
-def chosen(models: Sequence[str]) -> list[Chosen]:
-    return [Chosen(each, *each.partition("/")[::2]) for each in models if all(each.partition("/"))]
+def chosen(models: Sequence[str]) -> list[ChosenModel]:
+    return [ChosenModel(each, *each.partition("/")[::2]) for each in models if all(each.partition("/"))]
 
 
-def form_of(what: str, form: FormData) -> Form:
+def form_of(what: str, form: FormData) -> FilledForm:
     """What was filled in, for addresses of the same form."""
     said = [(name, str(value)) for name, value in form.multi_items() if isinstance(value, str)]
-    return Form(PATHS[what], [("what", what), *[pair for pair in said if pair[0] != "what"]])
+    return FilledForm(PATHS[what], [("what", what), *[pair for pair in said if pair[0] != "what"]])
 
 
 def start_page(

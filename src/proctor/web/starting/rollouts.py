@@ -24,7 +24,16 @@ from proctor.web.dependencies import Filling, OpenContext, Reader, Runner, go
 from proctor.web.render import show
 from proctor.web.starting.bounds import RolloutsBounds, forecast_of
 from proctor.web.starting.forms import chosen_models, fault_of
-from proctor.web.starting.missing import Cure, Form, Missing, listed, of_errors, of_keys, of_problem, of_queue
+from proctor.web.starting.missing import (
+    Cure,
+    FilledForm,
+    Lack,
+    listed,
+    of_errors,
+    of_keys,
+    of_problem,
+    of_queue,
+)
 from proctor.web.starting.page import form_of, start_page
 
 ROUTER = APIRouter()
@@ -115,7 +124,7 @@ def _page(
     context: Context,
     user: User,
     of: RolloutsFilled,
-    missing: tuple[Missing, ...] | None = None,
+    missing: tuple[Lack, ...] | None = None,
 ) -> Response:
     form = form_of("tasks", _pairs(of))
     look = missing is None and bool(request.query_params.get("look"))
@@ -166,17 +175,17 @@ def empty_form(request: Request, context: OpenContext, user: Reader) -> Response
     return _page(request, context, user, rollouts_filled(FormData([*plain, *several])))
 
 
-def _lacks(context: Context, user: User, of: RolloutsFilled, form: Form) -> tuple[Missing, ...]:
+def _lacks(context: Context, user: User, of: RolloutsFilled, form: FilledForm) -> tuple[Lack, ...]:
     lacks = [*of_errors(of.errors, LABELS), *of_queue(context, user)]
     if not of.tasks:
-        lacks.append(Missing("Choose a task", field="tasks"))
+        lacks.append(Lack("Choose a task", field="tasks"))
     if not of.agents:
-        lacks.append(Missing("Choose an agent", field="agents"))
+        lacks.append(Lack("Choose an agent", field="agents"))
     asking = [agent for agent in of.agents if agent not in WITHOUT_MODEL]
     if asking and not of.models:
         without = [agent for agent in of.agents if agent in WITHOUT_MODEL]
         leave = (Cure(f"Leave out {', '.join(asking)}", form.but(agents=without)),) if without else ()
-        lacks.append(Missing(f"Choose a model for {', '.join(asking)}", leave, field="model-search"))
+        lacks.append(Lack(f"Choose a model for {', '.join(asking)}", leave, field="model-search"))
     return listed(lacks, of_keys(context, of.models, form) if asking else ())
 
 
@@ -189,7 +198,7 @@ def plan_piece(request: Request, context: OpenContext, user: Reader, form: Filli
 
 
 def _planned(
-    request: Request, context: Context, user: User, of: RolloutsFilled, form: Form
+    request: Request, context: Context, user: User, of: RolloutsFilled, form: FilledForm
 ) -> dict[str, Any]:
     lacks = _lacks(context, user, of, form)
     nothing: dict[str, Any] = {"missing": lacks, "found": None, "form": form, "brief": ""}

@@ -22,17 +22,43 @@
     },
     help() { one("#help").showModal(); },
     close(button) { button.closest("dialog").close(); },
-    copy(button) {
-      navigator.clipboard.writeText(one(button.dataset.from).textContent).then(() => say("Copied."));
-    },
+    copy(button) { put(one(button.dataset.from).textContent).then((done) => say(done ? "Copied." : NOT_COPIED)); },
     copy_link() {
-      navigator.clipboard.writeText(location.href).then(() => say("The link to this page was copied."));
+      put(location.href).then((done) => say(done ? "The link to this page was copied." : NOT_COPIED));
+    },
+    copy_shared() {
+      const field = one("#shared-link");
+      put(field.value).then((done) => {
+        field.select();
+        one("#shared-said").textContent = done ? "The link was copied. It is not shown again." : "Copy the marked link with Ctrl+C: it is not shown again.";
+      });
     },
     say_hide() { one("#said").hidden = true; },
   };
   document.addEventListener("click", (e) => {
     const button = e.target.closest("[data-do]");
     if (button) actions[button.dataset.do]?.(button);
+  });
+
+  // The clipboard is open to pages that came encrypted or from this machine, and after a press alone.
+  const NOT_COPIED = "The browser lets this page copy nothing: copy it from the address bar.";
+  async function put(text) {
+    try { await navigator.clipboard.writeText(text); return true; } catch { return false; }
+  }
+  // A link that was made is shown where it can be copied again, and is on the clipboard already.
+  document.addEventListener("htmx:afterSwap", (e) => {
+    if (e.target.id !== "shared") return;
+    for (const menu of all("details.menu[open]")) menu.open = false;
+    one("#shared-dialog").showModal();
+    if (one("#shared-link", e.target)) actions.copy_shared();
+  });
+  // A menu closes when something else is meant.
+  document.addEventListener("click", (e) => {
+    for (const menu of all("details.menu[open]")) if (!menu.contains(e.target)) menu.open = false;
+  });
+  document.addEventListener("keydown", (e) => {
+    const menu = e.key === "Escape" && e.target.closest?.("details.menu[open]");
+    if (menu) { menu.open = false; one("summary", menu).focus(); }
   });
 
   // A form that destroys something asks first.

@@ -212,6 +212,7 @@
       for (const field of all("input", part)) field.disabled = part.hidden;
     }
   }
+  document.addEventListener("change", (e) => { if (e.target.matches("#run-form select[name=suite]")) fit(); }, true);
   function wire() { fit(); quiet(); tick(); narrow(); state(); }
   document.addEventListener("DOMContentLoaded", wire);
 })();

@@ -14,7 +14,7 @@
     const short = last - first + 2 * room <= 2 * DAY;
     return {
       type: "time", min: first - room, max: last + room, splitLine: { show: false }, splitNumber: short ? 4 : 6,
-      axisLabel: { hideOverlap: true, formatter: short ? hour : day, showMinLabel: false, showMaxLabel: false },
+      axisLabel: { hideOverlap: true, lineHeight: 14, formatter: short ? hour : day, showMinLabel: false, showMaxLabel: false },
     };
   }
   // Scores lie between 0 and 1; a metric that may be below 0 is drawn from -1 to 1; grades of other tools may lie beyond.
@@ -50,7 +50,7 @@
     const points = data.series.flatMap((s) => s.points);
     return {
       ...base(), series, useUTC: true,
-      grid: { left: 40, right: 12, top: 12, bottom: 40 },  // the names of the lines stand above, as text
+      grid: { left: 40, right: 12, top: 12, bottom: 44 },  // the names of the lines stand above, as text
       xAxis: times(points), yAxis: values(points),
       tooltip: { ...base().tooltip, formatter: (t) => `${t.seriesName}\n${t.data.p.said}\n${t.data.p.suite}, n = ${t.data.p.n}\n${t.data.p.when}\nPress to open the run` },
     };

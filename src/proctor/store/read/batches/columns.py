@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
 
-from proctor.store.read.batch_rows import Narrow, Place
+from proctor.store.read.batches.rows import Narrow, Place
 
 if TYPE_CHECKING:
     import numpy as np

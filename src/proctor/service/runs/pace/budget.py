@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from proctor.errors import ConfigError, ResourceLimit
 from proctor.providers.ledger import Ledger
-from proctor.service.runs.progress import Meter
+from proctor.service.runs.pace.progress import Meter
 from proctor.store.queue.endings import Spent
 from proctor.types import Cell, Limits
 

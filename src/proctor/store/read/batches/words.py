@@ -15,7 +15,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from proctor.store.read.batch_rows import WholeRow
+from proctor.store.read.batches.rows import WholeRow
 from proctor.types import Request
 
 if TYPE_CHECKING:

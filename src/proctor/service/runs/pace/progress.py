@@ -14,7 +14,7 @@ from proctor.engine.attempts import Traffic
 from proctor.engine.pace import Pace
 from proctor.errors import StoreError
 from proctor.findings.looks import Decision
-from proctor.service.runs.waits import waits_of
+from proctor.service.runs.pace.waits import waits_of
 from proctor.store import Store
 from proctor.store.queue import waits
 from proctor.store.write import throughput

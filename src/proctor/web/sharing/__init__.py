@@ -1,0 +1,1 @@
+"""Results given away: the links, who may read them, and their list."""
