@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -11,16 +11,21 @@ from starlette.responses import HTMLResponse
 
 from proctor.errors import NotFound
 from proctor.service.opening.catalogue import brand, provider_status
-from proctor.service.watch.models import ModelPage, ModelRun, catalogue, model_page
+from proctor.service.watch.models import Kind, ModelPage, ModelRun, catalogue, model_page
 from proctor.web.dependencies import OpenContext, Reader
 from proctor.web.render import interval, show, stamp
 
 ROUTER = APIRouter()
-SHOWN = 50
+SHOWN = 12
 MOST_SOURCES = 6
 WIDE, HIGH, EDGE = 160.0, 36.0, 4.0  # of the picture of a trend
 MOST_POINTS = 30
-NAMED = {"questions": "exams", "requests": "batches", "tasks": "rollouts", "verdicts": "judging"}
+NAMED: Mapping[Kind, tuple[str, str]] = {
+    "questions": ("exam", "exams"),
+    "requests": ("batch", "batches"),
+    "tasks": ("benchmark of tasks", "benchmarks of tasks"),
+    "verdicts": ("judging", "judgings"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +64,8 @@ def model_of(
         others=_others(context, found),
         shown=found.runs[:SHOWN],
         sources=list(dict.fromkeys(each.row.source for each in found.of("questions")))[:MOST_SOURCES],
-        named=NAMED,
         failed_share=found.failed / (found.settled + found.failed) if found.settled + found.failed else None,
-        kinds={what: len(found.of(holds)) for holds, what in NAMED.items()},  # type: ignore[arg-type]  # keys are kinds
+        kinds=[(what, count) for holds, what in NAMED.items() if (count := len(found.of(holds)))],
     )
 
 
