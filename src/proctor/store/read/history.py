@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import JSON, ColumnElement, Select, and_, case, cast, exists, func, or_, select, type_coerce
@@ -258,7 +259,7 @@ def measured(
     lacking: list[RunLine] = []
     width = len(COLUMNS)
     with store.reading() as connection:
-        for columns, joined in _kept(metric, extras):
+        for columns, joined in _kept(metric, tuple(extras)):
             query = _searched(select(*COLUMNS, *columns), asked).join(SCORE, SCORE.c.run_num == RUN.c.num)
             query = joined(query.where(*COMPLETE), COLUMNS)
             newest = query.order_by(RUN.c.finished_at.desc()).limit(limit)
@@ -278,7 +279,9 @@ def figures(
     found: dict[str, dict[str, Shown]] = {}
     lacking: list[Lacking] = []
     with store.reading() as connection:
-        for metric, columns, joined in ((name, *way) for name in metrics for way in _kept(name, extras)):
+        for metric, columns, joined in (
+            (name, *way) for name in metrics for way in _kept(name, tuple(extras))
+        ):
             query = select(RUN.c.id, *columns).join(SCORE, SCORE.c.run_num == RUN.c.num)
             for run_id, *row in connection.execute(joined(query.where(RUN.c.id.in_(run_ids)), [RUN.c.id])):
                 if score := _shown(row):
@@ -288,7 +291,8 @@ def figures(
     return found, lacking
 
 
-def _kept(metric: str, extras: Sequence[str]) -> list[tuple[Sequence[ColumnElement[Any]], Any]]:
+@lru_cache(maxsize=64)  # to say it anew to SQLAlchemy costs more than to ask it of the database
+def _kept(metric: str, extras: tuple[str, ...]) -> list[tuple[Sequence[ColumnElement[Any]], Any]]:
     """The ways in which a run may have the metric: columns to read, and what narrows a query to such runs.
 
     Over tasks as it was kept; of one task alone the task's own. Of several tasks of a run that an older version
