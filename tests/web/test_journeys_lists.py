@@ -76,14 +76,14 @@ def test_overview_follows_when_a_run_ends(at_work: World, chromium: Browser) -> 
         total, recent = tab.page.locator("#total"), tab.page.locator("#parts tr[data-run]")
         assert (total.inner_text(), recent.count()) == ("1", 1)
         tab.page.evaluate("window.still = true")
-        failing = at_work.server.submit("simulator", "sim-crashing")
         at_work.run("sim-small")
         until(
             tab.page, lambda page: total.inner_text() == "2", "the run counts without a look from the reader"
         )
-        at_work.server.ended(failing)
-        trouble = tab.page.locator(f'#attention a[href="/runs/{failing}"]')
-        until(tab.page, lambda page: trouble.count() == 1, "what failed stands on top")
+        short = at_work.server.submit("simulator", "sim-small", max_total_tokens=500)
+        at_work.server.ended(short)
+        trouble = tab.page.locator(f'#attention a[href="/runs/{short}"]')
+        until(tab.page, lambda page: trouble.count() == 1, "what lost items stands on top")
         assert tab.page.evaluate("window.still"), "the page was not loaded anew"
 
 
