@@ -12,7 +12,7 @@ from proctor.cli.progress import describe
 from proctor.cli.tables import result_lines
 from proctor.findings import Estimate, RunResult, Tally
 from proctor.service.evidence.verdicts import sentence
-from proctor.service.runs.progress import Progress
+from proctor.service.runs.pace.progress import Progress
 
 
 def interval(value: float, low: float, high: float) -> str:

@@ -37,7 +37,7 @@ from proctor.providers.contract import Opening
 from proctor.providers.pacing.limiter import Limiter
 from proctor.providers.prices import Prices
 from proctor.providers.wire.http import Http
-from proctor.service.runs.quota import in_fleet
+from proctor.service.runs.pace.quota import in_fleet
 from proctor.settings import read_settings
 from proctor.simulator import spawn
 from proctor.types import Chat, Gold, Grade, Item, Message, Model, Outcome, Reply, Sampling

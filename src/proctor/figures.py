@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from proctor.findings import OF_TRIALS, Basis, Comparison, Estimate, Sharing, Speed
+from proctor.findings import OF_TRIALS, SIGNED, Basis, Comparison, Estimate, Sharing, Speed
 from proctor.findings.looks import Path
 from proctor.manifest import LeftOut
 from proctor.types import Usage
@@ -301,6 +301,16 @@ def metric_words(metric: str) -> str:
     return metric if len(parts) == 1 else f"the mean of {listed(parts)}"
 
 
+def least_of(metric: str, lows: Sequence[float | None] = ()) -> float:
+    """Where a drawing of scores begins: -1 for a metric that may be below 0, or where an interval is.
+
+    >>> least_of("mcc"), least_of("pearson + spearman"), least_of("score", [-0.02, 0.4]), least_of("f1", [0.1, None])
+    (-1.0, -1.0, -1.0, 0.0)
+    """
+    named = any(re.search(rf"\b{each}\b", metric) for each in SIGNED)
+    return -1.0 if named or any(low is not None and low < 0 for low in lows) else 0.0
+
+
 def rounded(n: int) -> int:
     """Two significant digits, upwards: more would claim a precision that such a forecast lacks."""
     step = int(10 ** max(0, len(str(n)) - 2))
@@ -313,6 +323,24 @@ def listed(names: Sequence[str]) -> str:
     ('a', 'a, b and c')
     """
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def shortened(text: str, most: int) -> str:
+    """At most so many characters, cut between words; of a path the end is what tells names apart.
+
+    >>> shortened("ollama/demo-medium", 20), shortened("openrouter/meta-llama/Llama-3.1-70B", 20)
+    ('ollama/demo-medium', '…/Llama-3.1-70B')
+    >>> shortened("accuracy (48 of 57 tasks)", 12), shortened("unbroken" * 3, 12)
+    ('accuracy…', 'unbrokenunbr…')
+    """
+    if len(text) <= most:
+        return text
+    start, slash, end = text.rpartition("/")
+    if slash and " " not in start and len(end) > 2:
+        return f"…/{end}" if len(end) + 2 <= most else shortened(end, most)
+    beginning = text[:most]
+    words = re.sub(r"[\W_]+[^\W_]*$", "", beginning)
+    return f"{words if 2 * len(words) > most else beginning[:-1]}…"
 
 
 def inert(value: Any) -> Any:

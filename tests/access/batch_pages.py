@@ -15,7 +15,6 @@ BATCH_PAGES: dict[Key, Make] = {
         Probe(query("/static/benchmark-results.html", benchmark_id=of.batch), NOTHING)
     ],
     ("GET", "/batches/new"): lambda of: [Probe(query("/batches/new", like=of.batch), word="sim")],
-    ("GET", "/batches/new/models"): same("/batches/new/models?provider=simulator", NOTHING),
     ("POST", "/batches/new/plan"): same("/batches/new/plan", NOTHING, form={"provider": "simulator"}),
     ("POST", "/batches/new"): same("/batches/new", NOTHING, form={"provider": "simulator"}),
     ("GET", "/batches/compare"): lambda of: [

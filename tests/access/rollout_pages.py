@@ -27,6 +27,15 @@ def _nothing(beyond: str, **more: str) -> Make:
     return made
 
 
+def _key(of: Names) -> str:
+    return f"{of.rollouts_row}/0/{of.rollouts_task}"
+
+
+def _trials(of: Names) -> list[Probe]:
+    path = f"/rollouts/{of.rollouts}/trials"
+    return [Probe(path), Probe(query(path, at=_key(of)))]
+
+
 def _events(of: Names) -> list[Probe]:
     path = f"/rollouts/{of.rollouts}/trials/{of.rollouts_row}/0/events"
     return [Probe(query(path, task=of.rollouts_task), NOTHING, endless=True)]
@@ -44,6 +53,10 @@ ROLLOUT_PAGES: dict[Key, Make] = {
     ("POST", f"{ONE}/cancel"): run("/rollouts/{}/cancel", ACTS, "rollouts_waiting"),
     ("POST", f"{ONE}/resume"): run("/rollouts/{}/resume", ACTS, "rollouts_partial"),
     ("POST", f"{ONE}/delete"): run("/rollouts/{}/delete", ACTS, "rollouts_doomed"),
+    ("GET", f"{ONE}/trials"): _trials,
+    ("POST", f"{ONE}/picked/export"): lambda of: [
+        Probe(f"/rollouts/{of.rollouts}/picked/export", form={"pick": _key(of)})
+    ],
     ("GET", TRIAL): _trial(),
     ("GET", f"{TRIAL}/events"): _events,
     ("GET", f"{TRIAL}/patch"): _trial("/patch", word="+new "),

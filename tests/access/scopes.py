@@ -80,7 +80,6 @@ GET /batches/events
 GET /batches/export
 GET /batches/live
 GET /batches/new
-GET /batches/new/models
 POST /batches/new/plan
 GET /compare
 GET /compare/events
@@ -91,11 +90,14 @@ GET /datasets/{dataset_id}
 GET /datasets/{dataset_id}/content
 GET /leaderboard
 GET /leaderboard/export
+GET /leaderboard/report
 GET /metrics
 GET /models
 GET /models/{provider}/{name:path}
+GET /overview/attention
 GET /overview/board
 GET /overview/export
+GET /overview/parts
 GET /projects
 GET /rollouts
 GET /rollouts/events
@@ -104,6 +106,8 @@ GET /rollouts/new
 POST /rollouts/new/plan
 GET /rollouts/{ident}
 GET /rollouts/{ident}/events
+POST /rollouts/{ident}/picked/export
+GET /rollouts/{ident}/trials
 GET /rollouts/{ident}/trials/{run_id}/{rollout}
 GET /rollouts/{ident}/trials/{run_id}/{rollout}/calls/{number}
 GET /rollouts/{ident}/trials/{run_id}/{rollout}/calls/{number}/body
@@ -113,7 +117,11 @@ GET /rollouts/{ident}/trials/{run_id}/{rollout}/patch
 GET /rollouts/{ident}/trials/{run_id}/{rollout}/trajectory
 GET /runs
 GET /runs/export
+GET /runs/new/file/{dataset_id}
 GET /runs/new/models
+GET /runs/new/offers
+POST /runs/views
+POST /runs/views/{number}/delete
 POST /runs/new/plan
 GET /runs/{run_id}
 GET /runs/{run_id}/diagnosis
@@ -123,12 +131,14 @@ GET /runs/{run_id}/failures
 GET /runs/{run_id}/items/{item_id:path}
 GET /runs/{run_id}/live
 GET /runs/{run_id}/output
+POST /runs/{run_id}/picked/export
 GET /runs/{run_id}/report
 GET /runs/{run_id}/request
 GET /runs/{run_id}/requests
 GET /runs/{run_id}/requests/{name:path}
 GET /runs/{run_id}/results
 GET /schedules
+GET /schedules/next
 GET /suites
 GET /system
 GET /verdict
@@ -196,13 +206,20 @@ POST /rollouts/{ident}/cancel
 POST /rollouts/{ident}/delete
 POST /rollouts/{ident}/resume
 GET POST /runs/new
+POST /runs/new/file
+POST /runs/new/file/{dataset_id}
+POST /runs/bulk
 POST /runs/{run_id}/delete
 POST /runs/{run_id}/notes/{item_id:path}
+POST /runs/{run_id}/picked/flag
 POST /runs/{run_id}/rerun
 POST /runs/{run_id}/restart
+POST /runs/{run_id}/resume
 POST /runs/{run_id}/stop
 POST /schedules
+GET /schedules/new
 POST /schedules/{number}/delete
+POST /schedules/{number}/run
 POST /schedules/{number}/switch
 POST /shares
 POST /v1/batches
@@ -222,6 +239,7 @@ POST /settings/keys
 POST /settings/keys/{number}/projects
 POST /settings/keys/{number}/revoke
 POST /settings/prune
+GET POST /suites/{suite}/import
 """
 
 

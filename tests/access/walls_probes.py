@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import quote
 
 from batch_pages import BATCH_PAGES
+from catalogue_pages import CATALOGUE_PAGES
 from fastapi.routing import APIRoute
 from judging_pages import JUDGING_PAGES
 from judging_probes import JUDGING_PROBES
+from overview_pages import OVERVIEW_PAGES
 from probe import ACTS, NOTHING, REFUSED, SEES, Key, Make, Probe, lists, query, run, same
+from results_pages import RESULTS_PAGES
 from rollout_pages import ROLLOUT_PAGES
 from share_pages import SHARE_PAGES
+from start_pages import START_PAGES
 from walls_world import SUITE, Names
 
 from proctor.api.app import ELSEWHERE, PREFIX, ROUTERS, create_app
@@ -76,15 +79,6 @@ def _boards(path: str) -> Make:
     ]
 
 
-def _item(of: Names) -> list[Probe]:
-    return [Probe(f"/runs/{of.done}/items/{of.item}"), Probe(f"/runs/{of.done}/items/{of.item}?attempt=0")]
-
-
-def _notes(of: Names) -> list[Probe]:
-    path = f"/runs/{of.done}/notes/{of.item}"
-    return [Probe(path, ACTS, form={"text": "seen"}), Probe(path, ACTS, form={"remove": of.note})]
-
-
 def _form(of: Names) -> dict[str, Any]:
     asked = {"provider": "simulator", "model": "sim", "suite": SUITE, "data": "sample", "limit": "1"}
     return {**asked, "project": of.project}
@@ -96,10 +90,6 @@ def _model(of: Names) -> dict[str, Any]:
 
 def _schedule(of: Names) -> dict[str, Any]:
     return {"name": "x", "cron": "0 3 * * *", "job": _job(of, of.project)}
-
-
-def _schedule_form(of: Names) -> dict[str, Any]:
-    return {"name": "x", "cron": "0 3 * * *", **_form(of), "rows": "sample"}
 
 
 def _forecast(of: Names) -> dict[str, Any]:
@@ -128,6 +118,7 @@ KEYS = {"user": "eve", "scopes": ["read"], "project_ids": [2]}
 
 PROBES: dict[Key, Make] = {
     **JUDGING_PAGES,  # first: later ones delete runs
+    **RESULTS_PAGES,
     **SHARE_PAGES,
     **JUDGING_PROBES,
     # The API ------------------------------------------------------------------------------------
@@ -208,30 +199,7 @@ PROBES: dict[Key, Make] = {
     ("GET", "/metrics"): same("/metrics", NOTHING),
     ("GET", "/docs"): same("/docs", NOTHING),
     # Pages --------------------------------------------------------------------------------------
-    ("GET", "/"): lambda of: [
-        Probe(query("/", suite=SUITE)),
-        Probe(query("/", suite="all", project=of.project)),
-    ],
-    ("GET", "/overview/board"): _boards("/overview/board"),
-    ("GET", "/active"): lambda of: [Probe("/active"), Probe(query("/active", project=of.project))],
-    ("GET", "/active/events"): same("/active/events", NOTHING, endless=True),
-    ("GET", "/overview/export"): lambda of: [
-        Probe(query("/overview/export", suite=SUITE, form=form, project=of.project))
-        for form in ("csv", "json")
-    ],
-    ("GET", "/runs/new"): lambda of: [Probe(query("/runs/new", like=of.done))],
-    ("GET", "/runs/new/models"): same("/runs/new/models?provider=simulator", NOTHING),
-    ("POST", "/runs/new/plan"): lambda of: [
-        Probe(
-            "/runs/new/plan",
-            form={**_form(of), "provider": "ollama", "model": of.model, "limit": "2"},
-            word="its last",
-        )
-    ],
-    ("POST", "/runs/new"): lambda of: [Probe("/runs/new", ACTS, form=_form(of))],
     ("POST", "/demo"): same("/demo", ACTS),
-    ("GET", "/runs"): lists("/runs", project="project", model="model"),
-    ("GET", "/runs/export"): lists("/runs/export", project="project", model="model"),
     ("GET", "/runs/{run_id}"): lambda of: [
         *(Probe(f"/runs/{run}") for run in (of.done, of.failed, of.waiting, of.running, of.done[:8])),
         *(Probe(f"/runs/{of.done}?tab={tab}") for tab in ("timeline", "log", "config")),
@@ -241,31 +209,19 @@ PROBES: dict[Key, Make] = {
     ("GET", "/runs/{run_id}/events"): run("/runs/{}/events", NOTHING),
     ("POST", "/runs/{run_id}/stop"): run("/runs/{}/stop", ACTS, "waiting"),
     ("POST", "/runs/{run_id}/restart"): run("/runs/{}/restart", ACTS, "failed"),
+    ("POST", "/runs/{run_id}/resume"): run("/runs/{}/resume"),
     ("POST", "/runs/{run_id}/rerun"): run("/runs/{}/rerun", ACTS),
     ("POST", "/runs/{run_id}/delete"): run("/runs/{}/delete", ACTS, "beside"),
     ("GET", "/runs/{run_id}/report"): run("/runs/{}/report"),
-    ("GET", "/runs/{run_id}/results"): lambda of: [
-        Probe(f"/runs/{of.done}/results"),
-        Probe(f"/runs/{of.done}/results?show=flagged"),
-        Probe(f"/runs/{of.done}/results?item={quote(of.item)}"),
-    ],
-    ("GET", "/runs/{run_id}/export"): lambda of: [
-        Probe(f"/runs/{of.done}/export?form={form}") for form in ("csv", "jsonl")
-    ],
-    ("GET", "/runs/{run_id}/items/{item_id:path}"): _item,
-    ("POST", "/runs/{run_id}/notes/{item_id:path}"): _notes,
     ("GET", "/compare"): _compare_page("/compare", True),
     ("GET", "/compare/live"): lambda of: [Probe(query("/compare/live", runs=[of.done, of.beside]))],
     ("GET", "/compare/events"): lambda of: [
         Probe(query("/compare/events", runs=[of.done, of.beside]), NOTHING)
     ],
     ("GET", "/compare/report"): _compare_page("/compare/report", False),
-    ("GET", "/leaderboard"): _boards("/leaderboard"),
+    ("GET", "/leaderboard"): lambda of: [*_boards("/leaderboard")(of), Probe("/leaderboard?suite=all")],
+    ("GET", "/leaderboard/report"): _boards("/leaderboard/report"),
     ("GET", "/leaderboard/export"): _boards("/leaderboard/export"),
-    ("GET", "/models"): same("/models", NOTHING),
-    ("POST", "/models/test"): same("/models/test", NOTHING, form={"provider": "simulator"}),
-    ("GET", "/models/{provider}/{name:path}"): lambda of: [Probe(f"/models/ollama/{of.model}")],
-    ("GET", "/suites"): same("/suites", NOTHING),
     ("GET", "/datasets"): lists("/datasets", project="project"),
     ("POST", "/datasets"): _uploads("/datasets"),
     ("GET", "/datasets/{dataset_id}"): lambda of: [
@@ -285,10 +241,6 @@ PROBES: dict[Key, Make] = {
     ("POST", "/datasets/{dataset_id}/delete"): run("/datasets/{}/delete", ACTS, "dataset", form={}),
     ("GET", "/system"): same("/system"),
     ("GET", "/system/live"): same("/system/live"),
-    ("GET", "/schedules"): same("/schedules"),
-    ("POST", "/schedules"): lambda of: [Probe("/schedules", ACTS, form=_schedule_form(of))],
-    ("POST", "/schedules/{number}/switch"): run("/schedules/{}/switch", ACTS, "schedule", form={}),
-    ("POST", "/schedules/{number}/delete"): run("/schedules/{}/delete", ACTS, "schedule"),
     ("GET", "/projects"): same("/projects"),
     ("POST", "/projects"): same("/projects", REFUSED, form={"name": "walled"}),
     ("GET", "/login"): same("/login", NOTHING),
@@ -326,7 +278,7 @@ def _exports(of: Names) -> list[Probe]:
     return [again, Probe(query(path, format="dpo", manifest=True))]
 
 
-PROBES |= BATCH_PAGES
+PROBES |= BATCH_PAGES | CATALOGUE_PAGES | OVERVIEW_PAGES | START_PAGES
 PROBES |= ROLLOUT_PAGES
 PROBES |= {
     ("POST", f"{ADMIN}/run"): lambda of: [

@@ -16,7 +16,7 @@ from proctor.service.batches.labels import LabelMark
 from proctor.service.batches.results import RowFilter
 from proctor.service.context import Context
 from proctor.store import Store
-from proctor.store.read import batch_files
+from proctor.store.read.batches import files as batch_files
 from proctor.types import Attempt, Outcome, Run
 
 ROWS = 120

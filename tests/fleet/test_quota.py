@@ -27,7 +27,7 @@ from proctor.providers.pacing.fleet import quota_key, sharing
 from proctor.providers.pacing.limiter import Limiter
 from proctor.providers.prices import read_prices
 from proctor.providers.wire.http import Http
-from proctor.service.runs.quota import in_fleet
+from proctor.service.runs.pace.quota import in_fleet
 from proctor.simulator import Simulated
 from proctor.types import Model, Sampling
 from programs import proctor

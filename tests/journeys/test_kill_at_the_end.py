@@ -15,7 +15,7 @@ from postgres_server import Postgres
 from proctor.findings import Score
 from proctor.service.context import Context
 from proctor.service.watch import overview
-from proctor.service.watch.counts import model_runs
+from proctor.service.watch.models import model_page
 from proctor.store.core.tables import RUN, SCORE
 from proctor.store.read.history import Searched
 from proctor.store.write import summaries
@@ -176,7 +176,7 @@ FINDERS: dict[str, Callable[[World, Run], object]] = {
     "show": lambda here, run: proctor_json(here.home, "show", run.id),
     "list": lambda here, _run: proctor_json(here.home, "list"),
     "export": lm_eval,
-    "a model's page": lambda here, run: model_runs(Context(here.settings, here.store), "ollama/sim", limit=5),
+    "a model's page": lambda here, run: model_page(Context(here.settings, here.store), "ollama", "sim"),
     "overview": lambda here, run: overview.overview(
         Context(here.settings, here.store), source=None, metric="score", days=7
     ),

@@ -49,7 +49,7 @@ def test_the_dashboard_offers_no_button_that_leads_nowhere(killed: tuple[Path, s
     with serving(home, "--no-worker") as server:
         browser = Browser(server.url)
         history = browser.get("/runs")
-        assert f"proctor resume {run[:8]}" in history.words and "killed" in history.words
+        assert f'formaction="/runs/{run}/resume"' in history.text and "killed" in history.words
         assert "/stop" not in history.text and "/restart" not in history.text
         short = browser.get(f"/runs/{run[:8]}")
         assert (short.status, short.headers["Location"]) == (303, f"/runs/{run}")

@@ -17,7 +17,7 @@ from proctor.manifest import UNOPENED
 from proctor.references import ExamRef
 from proctor.service.context import Context
 from proctor.service.watch import overview
-from proctor.service.watch.item import Filter, answer
+from proctor.service.watch.item import AnswerAsked, answer
 from proctor.service.watch.job_states import RunFilter, RunLine
 from proctor.service.watch.overview import Measured, Searched, Shown, cards
 from proctor.stats.intervals import Z95, wilson
@@ -242,12 +242,12 @@ def test_elsewhere_is_the_same_item_with_the_same_words(context: Context) -> Non
     same = added(store, "b", hash="one", words="How many?", tries=3)
     added(store, "c", hash="two", words="How many are there?")
     added(store, "d", source="medqa", hash="one", words="How many?")
-    found = answer(context, here, "q/1", wanted=Filter())
+    found = answer(context, here, AnswerAsked("q/1"))
     assert [(each.run.id, each.row.attempt) for each in found.elsewhere] == [(same.id, 2)]
     assert found.item.ask.messages[0].content == "How many?"
     assert [row.attempt for row in found.attempts] == [1, 0]
     assert (found.row.attempt, found.before, found.after) == (1, None, None)
-    assert answer(context, here, "q/1", attempt=0, wanted=Filter()).row.attempt == 0
-    for wrong in ({"item_id": "q/2"}, {"item_id": "q/1", "repeat": 1}, {"item_id": "q/1", "attempt": 7}):
+    assert answer(context, here, AnswerAsked("q/1", attempt=0)).row.attempt == 0
+    for wrong in (AnswerAsked("q/2"), AnswerAsked("q/1", 1), AnswerAsked("q/1", attempt=7)):
         with pytest.raises(NotFound, match="no answer to item"):
-            answer(context, here, **wrong, wanted=Filter())  # type: ignore[arg-type]  # the words are of three kinds
+            answer(context, here, wrong)

@@ -88,6 +88,22 @@ def press(tab: Watched, name: str, *, within: str = "body") -> None:
     tab.page.locator(within).get_by_role("button", name=name, exact=True).click()
 
 
+def pick_model(tab: Watched, model: str) -> None:
+    """Tick a model, PROVIDER/NAME, in the list of Run Benchmarks, once its provider has told it."""
+    box = tab.page.locator(f"input[data-model='{model}']")
+    until(tab.page, lambda _: box.count() == 1, f"{model} on offer")
+    tab.settle()
+    box.check()
+
+
+def chosen_models(page: Page) -> list[str]:
+    """The models that the form of Run Benchmarks would start."""
+    values: list[str] = page.locator("#chosen input[name=models]").evaluate_all(
+        "all => all.map((each) => each.value)"
+    )
+    return values
+
+
 def follow(tab: Watched, name: str, *, within: str = "body") -> None:
     """Follow a link to another page."""
     tab.settle()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from browser import Watched, axe, until, watched
-from journey import UNHURRIED, arrive, follow, main_text, path_of, press, said, saved
+from journey import UNHURRIED, arrive, follow, main_text, path_of, pick_model, press, said, saved
 
 from proctor.simulator import KnownAnswer, prompt_key, spawn
 from served import Answer, Server, serving
@@ -150,25 +150,15 @@ def test_a_batch_is_started_watched_live_in_two_browsers_and_looked_through(
         follow(tab, "Run a batch")
         arrive(tab, lambda at: at.startswith("/batches/new"), "the form")
         page.locator("#f-dataset").select_option(there.plain)
-        page.locator("#f-provider").select_option("ollama")
-        until(
-            page,
-            lambda at: at.locator("#models select option[value='alpha:latest']").count() == 1,
-            "the models",
-        )
-        page.locator("#models details summary").click()
-        row = "#model-table tbody tr >> nth=0"
-        until(page, lambda at: "at least 700 MB" in at.locator(row).inner_text(), "how large it is")
-        page.locator("#f-provider").select_option("openai")
-        until(page, lambda at: at.locator("#models select option[value=alpha]").count() == 1, "its models")
-        page.locator("#models select").select_option("alpha")
-        page.get_by_text("Concurrency and limits").click()
+        until(page, lambda at: "at least 700 MB" in at.locator("#models").inner_text(), "how large it is")
+        pick_model(tab, "openai/alpha")
+        page.locator("#advanced > summary").click()
         page.locator("#f-parallel").fill("1")
         page.locator("#f-parallel").blur()
         until(page, lambda at: "40" in at.locator("#plan dl").inner_text(), "what it will take")
         assert axe(page) == []
         other.open(f"{there.url}/batches")
-        press(tab, "Run Benchmark")
+        press(tab, "Start Benchmarking")
         # Nothing is waited for to settle: the page is brought anew as long as the batch is at work.
         until(page, lambda at: path_of(at) == "/batches", "the overview")
         moved: dict[str, set[float]] = {"tab": set(), "other": set()}

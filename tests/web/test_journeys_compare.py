@@ -59,6 +59,7 @@ def test_two_runs_ticked_in_history_are_compared(site: Site, chromium: Browser) 
 def _reads_well(page: Page) -> None:
     verdict = page.locator("#verdict").inner_text()
     assert verdict.strip() and ("demo-large" in verdict or "told apart" in verdict), verdict
+    page.get_by_text("Statistics: tests, adjustments").click()
     pairs = card(page, "Differences, pair by pair").locator("tbody tr")
     assert pairs.count() == 1
     told = pairs.first.inner_text()
@@ -94,8 +95,9 @@ def test_the_items_on_which_they_differ(site: Site, chromium: Browser) -> None:
         item = row.locator("td").first.inner_text()
         tab.collect()
         row.locator("a").first.click()
-        arrive(tab, lambda at: f"/runs/{site.demo.best}/items/" in at, "the item")
-        assert tab.page.locator("h1").inner_text().startswith(item)
+        arrive(tab, lambda at: f"/runs/{site.demo.best}/results" in at, "the item in its list")
+        assert asked(tab.page)["at"] == [item] and asked(tab.page)["beside"] == [site.demo.second]
+        assert tab.page.locator("#pane-title").inner_text() == item
         tab.collect()
         tab.page.go_back()
         arrive(tab, lambda at: at.startswith("/compare"), "the comparison again")
@@ -113,6 +115,7 @@ def test_models_are_ticked_on_the_page_itself(site: Site, chromium: Browser) -> 
         tab.settle()
         assert card(tab.page, "Differences, pair by pair").locator("tbody tr").count() == 3
         assert tab.page.locator("input[name=runs]:checked").count() == 3
+        tab.page.get_by_text("Change what is compared").click()
         tab.page.locator("#f-metric").select_option("accuracy")
         tab.page.locator("#f-margin").fill("0.05")
         press(tab, "Compare")
@@ -129,7 +132,7 @@ def test_models_are_ticked_on_the_page_itself(site: Site, chromium: Browser) -> 
 def test_a_comparison_s_report_is_one_file(site: Site, chromium: Browser) -> None:
     with watched(chromium) as tab:
         tab.open(compared(site))
-        report = saved(tab, "Report")
+        report = saved(tab, "Download report")
     assert "demo-large" in report and "demo-medium" in report and "sample" in report.lower()
     assert not re.findall(r'<(?:script|link|img|iframe)\b[^>]*(?:src|href)="(?!data:|#)', report)
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 from browser import axe, until, watched
-from journey import UNHURRIED, arrive, main_text, path_of, press, said
+from journey import UNHURRIED, arrive, main_text, path_of, pick_model, press, said
 
 from served import serving
 from uploads import workbook
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser
 
 pytestmark = pytest.mark.slow
 
@@ -33,12 +33,6 @@ DROP = """([name, text]) => {
 
 def on_a_data_set(at: str) -> bool:
     return at.startswith("/datasets/")
-
-
-def run_from_here(page: Page) -> None:
-    page.locator("#f-provider").select_option("simulator")
-    until(page, lambda at: at.locator("#models select option[value='sim']").count() == 1, "sim on offer")
-    page.locator("#models select[name=model]").select_option("sim")
 
 
 def test_a_dropped_workbook_is_told_apart_run_and_ranked(chromium: Browser, tmp_path: Path) -> None:
@@ -64,7 +58,7 @@ def test_a_dropped_workbook_is_told_apart_run_and_ranked(chromium: Browser, tmp_
         page.get_by_role("link", name="Run it").click()
         arrive(tab, lambda at: at.startswith("/runs/new"), "the form")
         assert page.locator("#f-suite").input_value() == "rechnen"
-        run_from_here(page)
+        pick_model(tab, "simulator/sim")
         until(
             page, lambda at: "rechnen (1 of 25 rows left out)" in at.locator("#plan").inner_text(), "the plan"
         )

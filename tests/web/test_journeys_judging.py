@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from browser import Watched, axe, overhang, until, watched
-from journey import UNHURRIED, arrive, follow, main_text, press, said
+from journey import UNHURRIED, arrive, follow, main_text, pick_model, press, said
 
 from demo_judged import questions
 from served import serving
@@ -54,10 +54,8 @@ def _ask(tab: Watched, model: str) -> None:
     """A run of the data set, from its page to the run's own when it has ended."""
     follow(tab, "Run it")
     arrive(tab, lambda path: path.startswith("/runs/new"), "the form of a run")
-    tab.page.get_by_label("Provider").select_option("simulator")
-    tab.page.locator("#models select").wait_for()
-    tab.page.locator("#f-model").select_option(model)
-    press(tab, "🚀 Start Benchmarking")
+    pick_model(tab, f"simulator/{model}")
+    press(tab, "Start Benchmarking")
     arrive(tab, lambda path: path.startswith("/runs/") and "new" not in path, "the run")
     tab.page.locator("#unscored").wait_for()
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 
 PAGE_ROWS = 50
+SHOWS = (("all", "All"), ("wrong", "Wrong"), ("flagged", "Flagged"))
 
 
 @pytest.fixture(scope="module")
@@ -39,14 +40,18 @@ def run(pair: tuple[str, str]) -> str:
     return pair[1]
 
 
-def column(page: Page, number: int) -> list[str]:
-    """What stands in a column of the results, from 1; the notes' column is the last."""
-    cells = page.locator(f"#rows tbody tr td:nth-child({number})")
+def column(page: Page, name: str) -> list[str]:
+    """What stands in a column of the results."""
+    cells = page.locator(f"#rows tbody tr td[data-col={name}]")
     return [text.strip() for text in cells.all_inner_texts()]
 
 
 def items(page: Page) -> list[str]:
-    return [item for item in column(page, 1) if not item.startswith("No rows")]
+    return [text.strip() for text in page.locator("#rows tbody tr td[data-col=item] a").all_inner_texts()]
+
+
+def tasks(page: Page) -> list[str]:
+    return [item.partition("/")[0] for item in items(page)]
 
 
 def asked(page: Page) -> dict[str, str]:
@@ -57,10 +62,13 @@ def asked(page: Page) -> dict[str, str]:
 def choose(tab: Watched, field: str, value: str) -> None:
     """Set a filter; the address and the rows follow."""
     tab.settle()
-    box = tab.page.locator(f"main form [name={field}]")
+    box = tab.page.locator(f"#filters [name={field}]")
     if field in ("item", "q"):
         box.fill(value)
         box.press("Enter")
+    elif field == "show":
+        title = dict(SHOWS)[value or "all"]
+        tab.page.get_by_label("Which rows").get_by_role("link", name=re.compile(f"^{title}")).click()
     else:
         box.select_option(value)
     until(tab.page, lambda page: asked(page).get(field, "") == value, f"{field}={value} in the address")
@@ -75,17 +83,17 @@ def test_results_are_filtered_and_the_address_holds_it(there: World, run: str, c
         tab.open(f"{there.url}/runs/{run}/results")
         assert len(items(tab.page)) == PAGE_ROWS
         choose(tab, "task", "rte")
-        assert set(column(tab.page, 2)) == {"rte"} and len(items(tab.page)) == 20
+        assert set(tasks(tab.page)) == {"rte"} and len(items(tab.page)) == 20
         choose(tab, "outcome", "correct")
-        assert set(column(tab.page, 3)) == {"correct"}
+        assert set(column(tab.page, "outcome")) == {"correct"}
         right = len(items(tab.page))
         choose(tab, "outcome", "")
         choose(tab, "show", "wrong")
-        assert set(column(tab.page, 3)) == {"wrong"}
+        assert set(column(tab.page, "outcome")) == {"wrong"}
         assert len(items(tab.page)) == 20 - right
-        (target,) = set(column(tab.page, 5)[:1])
+        (target,) = set(column(tab.page, "target")[:1])
         choose(tab, "q", target)
-        rows = zip(column(tab.page, 4), column(tab.page, 5), strict=True)
+        rows = zip(column(tab.page, "answer"), column(tab.page, "target"), strict=True)
         assert all(target in f"{answer} {wanted}" for answer, wanted in rows)
         choose(tab, "q", "no such words")
         said(tab, "No rows under this filter.")
@@ -96,7 +104,10 @@ def test_the_order_turns_the_list_around(there: World, run: str, chromium: Brows
     with watched(chromium) as tab:
         tab.open(f"{there.url}/runs/{run}/results?task=rte")
         first = items(tab.page)
-        choose(tab, "order", "desc")
+        tab.page.locator("#rows th").get_by_role("link", name="Item").click()
+        until(tab.page, lambda page: asked(page).get("order") == "desc", "the order in the address")
+        tab.settle()
+        assert tab.page.locator("th[aria-sort=descending]").inner_text().strip() == "Item"
         assert items(tab.page) == first[::-1]
         choose(tab, "item", "rte/sample-1")
         assert items(tab.page) == [item for item in first[::-1] if item.startswith("rte/sample-1")] != []
@@ -105,7 +116,7 @@ def test_the_order_turns_the_list_around(there: World, run: str, chromium: Brows
 def test_typing_searches_by_itself(there: World, run: str, chromium: Browser) -> None:
     with watched(chromium) as tab:
         tab.open(f"{there.url}/runs/{run}/results?task=rte")
-        target = column(tab.page, 5)[0]
+        target = column(tab.page, "target")[0]
         tab.page.keyboard.press("/")
         tab.page.keyboard.type(target)
         until(tab.page, lambda page: asked(page).get("q") == target, "the search in the address")
@@ -131,7 +142,7 @@ def test_back_and_forward_bring_filters_with_their_forms(there: World, run: str,
             go()
             until(tab.page, lambda page, rows=rows: items(page) == rows, f"the rows of {value!r}")  # type: ignore[misc]  # bound now
             assert asked(tab.page).get("task", "") == value
-            assert tab.page.locator("main form [name=task]").input_value() == value
+            assert tab.page.locator("#filters [name=task]").input_value() == value
 
 
 def test_a_link_shows_the_same_to_somebody_else(there: World, run: str, chromium: Browser) -> None:
@@ -141,8 +152,8 @@ def test_a_link_shows_the_same_to_somebody_else(there: World, run: str, chromium
         choose(one, "show", "wrong")
         other.open(one.page.url)
         assert items(other.page) == items(one.page) != []
-        for field, value in (("task", "qnli"), ("show", "wrong")):
-            assert other.page.locator(f"main form [name={field}]").input_value() == value
+        assert other.page.locator("#filters [name=task]").input_value() == "qnli"
+        assert other.page.locator(".shows a[aria-current]").inner_text().startswith("Wrong")
 
 
 def test_every_item_stands_on_one_of_the_pages(there: World, run: str, chromium: Browser) -> None:
@@ -172,7 +183,7 @@ def test_a_figure_of_the_run_leads_to_its_items(there: World, run: str, chromium
         link.click()
         arrive(tab, lambda at: "/results" in at, "the results")
         assert len(items(tab.page)) == count
-        assert set(column(tab.page, 2)) == {"rte"} and set(column(tab.page, 3)) == {"wrong"}
+        assert set(tasks(tab.page)) == {"rte"} and set(column(tab.page, "outcome")) == {"wrong"}
 
 
 def test_a_run_s_answers_are_exported(there: World, run: str, chromium: Browser) -> None:
@@ -193,6 +204,16 @@ def heading(page: Page) -> str:
     return page.locator("h1").inner_text().removesuffix("sample data").strip()
 
 
+def to_its_page(tab: Watched, item: str) -> None:
+    """A row opens beside the list; Enter goes on to the item's own page."""
+    tab.page.locator("#rows [data-open]").get_by_text(item, exact=True).click()
+    until(tab.page, lambda page: page.locator("#pane-title").inner_text() == item, "the pane")
+    tab.settle()
+    tab.collect()
+    tab.page.keyboard.press("Enter")
+    until(tab.page, lambda page: heading(page) == item, "the item")
+
+
 def press_key(tab: Watched, key: str, expected: str) -> None:
     tab.collect()
     tab.page.keyboard.press(key)
@@ -205,8 +226,7 @@ def test_keys_walk_through_the_filtered_items(there: World, run: str, chromium: 
         tab.open(f"{there.url}/runs/{run}/results?task=rte&show=wrong")
         listed = items(tab.page)
         assert len(listed) >= 3
-        follow(tab, listed[0])
-        until(tab.page, lambda page: heading(page) == listed[0], "the first item")
+        to_its_page(tab, listed[0])
         press_key(tab, "j", listed[1])
         press_key(tab, "j", listed[2])
         press_key(tab, "k", listed[1])
@@ -224,6 +244,7 @@ def test_keys_walk_through_the_filtered_items(there: World, run: str, chromium: 
         tab.page.keyboard.press("u")
         arrive(tab, lambda at: "/results" in at, "the list")
         assert items(tab.page) == listed
+        assert tab.page.locator("#pane-title").inner_text() == listed[1], "what one came from is open"
 
 
 def test_the_same_item_in_another_run(there: World, pair: tuple[str, str], chromium: Browser) -> None:
@@ -231,7 +252,8 @@ def test_the_same_item_in_another_run(there: World, pair: tuple[str, str], chrom
     with watched(chromium) as tab:
         tab.open(f"{there.url}/runs/{second}/items/rte/sample-00")
         item = heading(tab.page)
-        follow(tab, first[:8], within="main")
+        tab.page.locator("summary").get_by_text("simulator/sim", exact=True).first.click()
+        follow(tab, f"In run {first[:8]}", within="main")
         arrive(tab, lambda at: at.startswith(f"/runs/{first}/items/"), "the other run's item")
         assert heading(tab.page) == item
         assert first[:8] in (tab.page.locator(".page-pretitle").text_content() or "")
@@ -250,8 +272,7 @@ def test_a_note_and_a_flag_stand_beside_the_score(there: World, run: str, chromi
         score = tab.page.locator("#headline").inner_text()
         tab.open(f"{there.url}/runs/{run}/results?task=rte&show=wrong")
         item = items(tab.page)[0]
-        follow(tab, item)
-        until(tab.page, lambda page: heading(page) == item, "the item")
+        to_its_page(tab, item)
         before = tab.page.locator("#outcome").inner_text()
         where = path_of(tab.page)
         tab.page.locator("#f-note").fill(words)
@@ -263,7 +284,9 @@ def test_a_note_and_a_flag_stand_beside_the_score(there: World, run: str, chromi
         # It is listed, marked, and counted; the score has not moved.
         tab.open(f"{there.url}/runs/{run}/results")
         choose(tab, "show", "flagged")
-        assert items(tab.page) == [item] and column(tab.page, 9) == ["flag"]
+        assert (
+            items(tab.page) == [item] and tab.page.locator("td[data-col=item] .chip").inner_text() == "flag"
+        )
         tab.open(f"{there.url}/runs/{run}")
         said(tab, "1 item with notes")
         assert tab.page.locator("#headline").inner_text() == score

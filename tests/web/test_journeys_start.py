@@ -9,7 +9,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 from browser import Watched, until, watched
-from journey import ITEMS, SLOW, World, arrive, main_text, pardon, path_of, press, said, world
+from journey import (
+    ITEMS,
+    SLOW,
+    World,
+    arrive,
+    chosen_models,
+    main_text,
+    pardon,
+    path_of,
+    pick_model,
+    press,
+    said,
+    world,
+)
 
 from served import PREFIX, serving
 
@@ -35,15 +48,10 @@ def field(page: Page, name: str) -> Locator:
 
 
 def choose(tab: Watched, provider: str, model: str) -> None:
-    """A provider, then one of the models that its server names."""
-    field(tab.page, "provider").select_option(provider)
-    until(
-        tab.page,
-        lambda page: page.locator(f"#models select option[value='{model}']").count() == 1,
-        f"{model} on offer",
-    )
-    tab.settle()
-    tab.page.locator("#models select[name=model]").select_option(model)
+    """This model alone."""
+    for each in chosen_models(tab.page):
+        tab.page.get_by_label(f"Leave out {each}", exact=True).click()
+    pick_model(tab, f"{provider}/{model}")
 
 
 def calls(page: Page) -> int:
@@ -60,8 +68,8 @@ def said_command(page: Page) -> str:
 
 def open_empty(tab: Watched, there: World) -> None:
     tab.open(f"{there.url}/runs/new")
-    # The model server of the form's first choice is asked as the page opens.
-    until(tab.page, lambda page: page.locator("#models select").count() == 1, "the models on offer")
+    # Every provider is asked as the page opens.
+    until(tab.page, lambda page: page.locator("#models input").count() > 5, "the models on offer")
 
 
 # From nothing -------------------------------------------------------------------------------------
@@ -133,13 +141,13 @@ def test_a_run_is_planned_started_and_watched_to_its_end(there: World, chromium:
         assert calls(page) % 3 == 0
         # The same items, this time from a server that takes its time.
         choose(tab, "ollama", "sim:latest")
-        page.get_by_text("Repeats, concurrency, limits").click()
+        page.locator("#advanced > summary").click()
         field(page, "limit").fill("16")
         field(page, "parallel").fill("8")
         field(page, "parallel").blur()
         until(page, lambda p: calls(p) > 100 and "--parallel 8" in said_command(p), "16 a task")
         planned = calls(page)
-        press(tab, "🚀 Start Benchmarking")
+        press(tab, "Start Benchmarking")
         arrive(tab, lambda at: re.fullmatch(r"/runs/[0-9a-f-]{36}", at) is not None, "the run's page")
         assert page.locator("#said").inner_text().startswith("Benchmarking started for suite: glue")
         _watch(there, tab, planned)
@@ -174,8 +182,8 @@ def done(page: Page) -> int:
 def test_a_model_named_in_the_address_is_chosen(there: World, chromium: Browser) -> None:
     with watched(chromium) as tab:
         tab.open(f"{there.url}/runs/new?provider=simulator&model=sim-small&suite=mmlu")
-        until(tab.page, lambda page: page.locator("#models select").count() == 1, "the models")
-        assert field(tab.page, "model").input_value() == "sim-small"
+        until(tab.page, lambda page: page.locator("#models input:checked").count() == 1, "the model, ticked")
+        assert chosen_models(tab.page) == ["simulator/sim-small"]
         assert field(tab.page, "suite").input_value() == "mmlu"
 
 
@@ -204,26 +212,33 @@ def test_parameters_out_of_range_are_told_beside_their_fields(there: World, chro
         open_empty(tab, there)
         page = tab.page
         choose(tab, "ollama", "sim:latest")
+        page.locator("#advanced > summary").click()
         field(page, "ollama_temperature").fill("3")
         field(page, "ollama_top_p").fill("2")
         field(page, "ollama_top_p").blur()
         told = "Temperature: must be less than or equal to 2"
-        until(page, lambda p: told in p.locator("#plan").inner_text(), "the plan's warning")
-        assert "📊 Invalid Configuration" in page.locator("#plan").inner_text()
-        # The browser itself stops such a form; without its help the server does.
-        press(tab, "🚀 Start Benchmarking")
-        assert path_of(page) == "/runs/new" and runs(there) == before
-        page.locator("#run-form").evaluate("(form) => { form.noValidate = true; }")
-        press(tab, "🚀 Start Benchmarking")
-        until(page, lambda p: p.locator("#e-ollama_temperature").count() == 1, "the reason")
+        until(page, lambda p: told in p.locator("#start-state").inner_text(), "the warning at Start")
+        assert "Invalid Configuration" in page.locator("#start-state").inner_text()
         tab.settle()
         assert page.locator("#e-ollama_temperature").is_visible()
         assert "less than or equal to 2" in page.locator("#e-ollama_temperature").inner_text()
         assert "less than or equal to 1" in page.locator("#e-ollama_top_p").inner_text()
         assert page.locator("#f-ollama_temperature").get_attribute("aria-invalid") == "true"
+        # Start is off; whoever submits all the same is told the same by the server.
+        assert page.locator("#start").is_disabled()
+        tab.collect()
+        page.locator("#run-form").evaluate("(form) => form.submit()")
+        until(page, lambda p: p.locator(".page-title").count() == 1 and path_of(p) == "/runs/new", "the form")
+        tab.settle()
+        assert told in page.locator("#start-state").inner_text()
         assert field(page, "ollama_temperature").input_value() == "3"
         assert field(page, "ollama_top_p").input_value() == "2"
-        until(page, lambda p: field(p, "model").input_value() == "sim:latest", "the model as chosen")
+        assert chosen_models(page) == ["ollama/sim:latest"]
+        field(page, "ollama_temperature").fill("1")
+        field(page, "ollama_top_p").fill("1")
+        field(page, "ollama_top_p").blur()
+        until(page, lambda p: "Invalid" not in p.locator("#start-state").inner_text(), "all is well again")
+        assert page.locator("#e-ollama_top_p").count() == 0
         pardon(tab, 400)
     assert runs(there) == before
 
@@ -245,15 +260,20 @@ def test_a_bad_custom_configuration_is_told_and_kept(
     with watched(chromium) as tab:
         open_empty(tab, there)
         choose(tab, "simulator", "sim-small")
+        tab.page.locator("#advanced > summary").click()
         field(tab.page, "custom").fill(typed)
-        press(tab, "🚀 Start Benchmarking")
         until(tab.page, lambda page: page.locator("#e-custom").count() == 1, "the reason")
         tab.settle()
         assert says in tab.page.locator("#e-custom").inner_text()
         assert tab.page.locator("#e-custom").is_visible()
+        assert tab.page.locator("#start").is_disabled()
+        tab.collect()
+        tab.page.locator("#run-form").evaluate("(form) => form.submit()")
+        until(tab.page, lambda page: page.locator("#e-custom").count() == 1, "the reason from the server")
+        tab.settle()
+        assert says in tab.page.locator("#e-custom").inner_text()
         assert field(tab.page, "custom").input_value() == typed
-        assert field(tab.page, "provider").input_value() == "simulator"
-        until(tab.page, lambda page: field(page, "model").input_value() == "sim-small", "the model as chosen")
+        assert chosen_models(tab.page) == ["simulator/sim-small"]
         pardon(tab, 400)
     assert runs(there) == before
 
@@ -262,26 +282,28 @@ def test_a_bad_custom_configuration_is_told_and_kept(
 def test_a_model_server_that_is_away_says_what_to_do(chromium: Browser, tmp_path: Path) -> None:
     with serving(tmp_path, "--no-worker") as server, watched(chromium) as tab:
         tab.open(f"{server.url}/runs/new")
-        until(
-            tab.page, lambda page: "🔌 Connection Error" in page.locator("#models").inner_text(), "the reason"
-        )
+        until(tab.page, lambda page: "Connection Error" in page.locator("#models").inner_text(), "the reason")
+        tab.page.locator("[data-provider=ollama] summary").click()
         told = tab.page.locator("#models").inner_text()
         assert "What to do:" in told and "127.0.0.1:9" in told
         # Another provider still works.
         choose(tab, "simulator", "sim")
-        assert "Connection Error" not in tab.page.locator("#models").inner_text()
+        assert chosen_models(tab.page) == ["simulator/sim"]
 
 
 @pytest.mark.promise("G-08")
 def test_the_status_of_a_key_is_shown_and_never_its_value(chromium: Browser, tmp_path: Path) -> None:
     with serving(tmp_path, "--no-worker") as server, watched(chromium) as tab:
         tab.open(f"{server.url}/runs/new")
-        field(tab.page, "provider").select_option("openai")
-        until(
-            tab.page,
-            lambda page: "API key: not set" in page.locator("#models").inner_text(),
-            "the key's status",
-        )
-        assert "(key missing)" in tab.page.locator("#f-provider option[value=openai]").inner_text()
-        assert not tab.page.locator("#f-ollama_temperature").is_visible()
-        assert tab.page.locator("#f-custom").is_visible()
+        said(tab, "API key: not set for OpenAI, Gemini, Grok, Anthropic")
+        assert tab.page.locator("#models input[data-model^=simulator]").count() > 2
+        search = tab.page.locator("#f-model-search")
+        search.fill("gemini/gemini-2.5-pro")
+        search.press("Enter")
+        key = "The API key of Gemini is not set"
+        until(tab.page, lambda page: key in page.locator("#start-state").inner_text(), "what is missing")
+        tab.page.get_by_role("link", name="Leave out gemini/gemini-2.5-pro").click()
+        until(tab.page, lambda page: chosen_models(page) == [], "the model is left out")
+        tab.settle()
+        assert key not in tab.page.locator("#start-state").inner_text()
+        assert not tab.page.locator("#f-ollama_temperature").is_visible(), "parameters are folded away"

@@ -57,7 +57,8 @@ def test_a_schedule_is_made_switched_and_deleted(browser: Browser) -> None:
     (number,) = re.findall(r"/schedules/(\d+)/switch", page.text)
     assert browser.post(f"/schedules/{number}/switch", enabled="off").status == 303
     off = browser.get("/schedules")
-    assert "Switch on" in off.words and " 02:00" not in off.words
+    assert "Switch on" in off.words and "switched off" in off.words
+    assert "<time" in page.text and "<time" not in off.text, "a schedule that is off has no next time"
     assert browser.post(f"/schedules/{number}/switch", enabled="on").status == 303
     assert "Switch off" in browser.get("/schedules").words
     assert f'action="/schedules/{number}/delete" data-confirm=' in off.markup

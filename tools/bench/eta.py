@@ -17,7 +17,7 @@ from pathlib import Path
 from proctor.references import BatchRef
 from proctor.service.context import open_context
 from proctor.service.runs.lifecycle import start
-from proctor.service.runs.progress import Progress
+from proctor.service.runs.pace.progress import Progress
 from proctor.settings import read_settings
 from proctor.simulator import spawn
 from proctor.types import Cell, Limits, Model, Plan, Run

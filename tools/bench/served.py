@@ -21,7 +21,9 @@ from proctor.findings import METRIC_VERSIONS, Estimate, Score
 from proctor.manifest_json import manifest_from
 from proctor.references import ExamRef
 from proctor.service.results.comparable import comparability, exam
+from proctor.service.results.profile import summary_of
 from proctor.store import AttemptWriter, Store
+from proctor.store.core.scores import Figures
 from proctor.types import Attempt, Cell, Chat, Gold, Grade, Item, Model, Outcome, Plan, Reply, Status
 
 RUNS, MODELS, ITEMS, REQUESTS = 10_000, 8, 200, 100
@@ -32,7 +34,7 @@ PATHS = {
 }
 
 
-def fill(url: str) -> None:
+def fill(url: str, items: int = ITEMS) -> None:
     """10,000 completed runs of eight models; each model's first has its items, the others copy its figures."""
     store = Store.open(url)
     spec = {
@@ -48,7 +50,7 @@ def fill(url: str) -> None:
             "tasks": {"q": "Questions"},
             "metrics": {"q": spec},
             "metric_versions": {"accuracy": METRIC_VERSIONS["accuracy"]},
-            "full_sizes": {"q": ITEMS},
+            "full_sizes": {"q": items},
             "item_set_sha256": "0" * 64,
         }
     )
@@ -59,7 +61,7 @@ def fill(url: str) -> None:
             plan,
             cell,
             source_title="Bench",
-            planned=ITEMS,
+            planned=items,
             manifest=manifest,
             comparability=comparability(manifest),
             exam=exam(manifest),
@@ -68,16 +70,15 @@ def fill(url: str) -> None:
         )
         store.claim(run.id, owner="bench", now=1.0, lease_s=1e9)
         writer = AttemptWriter(store, run.id, owner="bench", lease_s=1e9)
-        for i in range(ITEMS):
+        for i in range(items):
             ok = (i * 7 + m) % 10 < 5 + m % 4
             item = Item(f"q/{i}", "q", Chat(), Gold("A"), hash=f"{i:032x}")
             reading = Grade(Outcome.CORRECT if ok else Outcome.WRONG, float(ok), "A" if ok else "B", 1)
             writer.keep(Attempt(item, i, 0, 0, 2.0, reading, Reply("A")))
         writer.close()
-        store.finish(run.id, Status.COMPLETED, owner="bench", now=time.time(), elapsed_s=1.0)
-        store.put_scores(
-            run.id, [Score("q", "Questions", "accuracy", Estimate(0.6, 0.03, 0.5, 0.7, 200, 200, "Wilson"))]
-        )
+        scores = [Score("q", "Questions", "accuracy", Estimate(0.6, 0.03, 0.5, 0.7, items, items, "Wilson"))]
+        figures = Figures(scores, {**summary_of(store, run, store.tally(run.id)), "causes": []})
+        store.finish(run.id, Status.COMPLETED, owner="bench", now=time.time(), elapsed_s=1.0, figures=figures)
     _copies(store)
     store.close()
 

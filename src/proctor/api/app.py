@@ -39,6 +39,7 @@ from proctor.service.batches.openai.steps import Keeper
 from proctor.service.context import Context, open_context
 from proctor.service.runs import queue
 from proctor.service.watch import job_states
+from proctor.service.watch.hub import WatchHub
 from proctor.settings import Settings
 
 ROUTERS = (
@@ -83,12 +84,14 @@ def create_app(settings: Settings) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         with open_context(settings) as context:
             app.state.context = context
+            app.state.hub = hub = WatchHub()
             app.state.models = ModelList(settings)
             app.state.keeper = keeper = Keeper(context)
             keeper.start()
             try:
                 yield
             finally:
+                await hub.close()
                 keeper.close()
 
     app = FastAPI(

@@ -119,7 +119,7 @@ def history(asked: Annotated[HistoryQuery, Query()], context: OpenContext, user:
         "date_range": f"Last {asked.days} days",
     }
     if asked.model_name is not None:
-        found["trend"] = boards.trend(context, wanted, days=asked.days)
+        found["trend"] = boards.trend(context, wanted)
     return found
 
 

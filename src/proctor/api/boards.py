@@ -161,23 +161,17 @@ def _compact(c: Comparison) -> dict[str, Any]:
     return {name: document[name] for name in kept}
 
 
-def trend(context: Context, wanted: RunFilter, *, days: int) -> list[dict[str, Any]]:
+def trend(context: Context, wanted: RunFilter) -> list[dict[str, Any]]:
     """The model's scores in time, newest first, each with its change from the run before that was asked the same."""
-    found = Lately(context).history(wanted.model, wanted.source, days, wanted.project_id)
-    points = []
-    for past in found.runs:
-        run, scores = past.result.run, past.result.scores
-        if scores:
-            change = None if past.change is None else documents.difference(past.change)
-            points.append(
-                {
-                    "job_id": run.id,
-                    "model": str(run.cell.model),
-                    "benchmark_suite": run.source_title,
-                    "created_at": answers.stamp(run.created_at),
-                    "metric": scores[0].metric,
-                    **answers.figures(scores[0]),
-                    "change": change,
-                }
-            )
-    return points
+    return [
+        {
+            "job_id": past.run.id,
+            "model": past.run.full_model,
+            "benchmark_suite": past.run.source_title,
+            "created_at": answers.stamp(past.run.created_at),
+            "metric": past.score.metric,
+            **answers.figures(past.score),
+            "change": None if past.change is None else documents.difference(past.change),
+        }
+        for past in Lately(context).trend(wanted)
+    ]

@@ -50,7 +50,7 @@ SHARED = "/shared/"  # open to whoever has the address: counted by where they ca
 # What may be larger than MOST_BODY_BYTES, and the setting that bounds it.
 UPLOADS = (
     (re.compile(r"/api/v1/datasets"), "most_upload_bytes"),
-    (re.compile(r"/datasets|/admin/datasets/upload"), "most_batch_bytes"),
+    (re.compile(r"/datasets|/admin/datasets/upload|/suites/[a-z]{1,40}/import"), "most_batch_bytes"),
     (re.compile(r"/v1/files"), "batch_file_bytes"),
 )
 FORM_BYTES = 100_000  # of a form around its files

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -19,10 +20,12 @@ from proctor.service.admin import access, prune
 from proctor.service.context import Context
 from proctor.service.runs import fleet, queue
 from proctor.service.watch import job_states
+from proctor.service.watch.hub import Seen, WatchHub
 from proctor.service.watch.job_states import ENDED, JobState
+from proctor.service.watch.moves import moved
 
 ROUTER = APIRouter(prefix="/jobs", tags=["jobs"])
-LOOK_EVERY_S = 0.5
+GONE_S = 1.0
 HEARTBEAT_S = 15.0
 
 
@@ -42,12 +45,43 @@ async def poll(
 ) -> dict[str, Any]:
     """Answers when the state is no longer `current_status` (without it: when the job has ended), or at the timeout."""
     deadline = time.monotonic() + timeout
-    while True:
-        state = await asyncio.to_thread(job_states.state_of, context, job_id)
-        changed = state.run.status.value != current_status if current_status else state.ended
-        if changed or time.monotonic() >= deadline or await request.is_disconnected():
-            return _document(state)
-        await asyncio.sleep(min(LOOK_EVERY_S, max(0.0, deadline - time.monotonic())))
+    moves = _moves(request.app.state.hub, context, job_id)
+    async with aclosing(moves):
+        while True:
+            state = await asyncio.to_thread(job_states.state_of, context, job_id)
+            changed = state.run.status.value != current_status if current_status else state.ended
+            if changed or time.monotonic() >= deadline or await request.is_disconnected():
+                return _document(state)
+            left_s = max(0.0, deadline - time.monotonic())
+            try:
+                async with asyncio.timeout(left_s):
+                    await anext(moves)
+            except TimeoutError:
+                continue
+            except StopAsyncIteration:  # it has ended, and whoever asks knows that already
+                await asyncio.sleep(min(GONE_S, left_s))
+
+
+async def _moves(hub: WatchHub, context: Context, job_id: str) -> AsyncGenerator[None]:
+    """Wakes whoever waits for another state of a job, and every second, so that one who has gone is noticed."""
+
+    def look() -> Seen:
+        (found,) = moved(context, [job_id])
+        return Seen({"status": found.status}, ended=found.ended)
+
+    async for _ in hub.watch(("status", job_id, context.store.reach), look, beat_s=GONE_S):
+        yield
+
+
+async def _looks(hub: WatchHub, context: Context, job_id: str) -> AsyncIterator[JobState | None]:
+    """The job as it moves, looked at once for all who follow it; None after a while without news."""
+
+    def look() -> Seen:
+        state = job_states.state_of(context, job_id)
+        return Seen({"progress": _document(state)}, ended=state.ended, value=state)
+
+    async for seen in hub.watch(("job", job_id, context.store.reach), look, beat_s=HEARTBEAT_S):
+        yield None if seen is None else seen.value
 
 
 @ROUTER.get(
@@ -56,28 +90,25 @@ async def poll(
     response_class=StreamingResponse,
     responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
 )
-async def stream(job_id: JobId, context: OpenContext, user: Reader) -> StreamingResponse:
+async def stream(job_id: JobId, request: Request, context: OpenContext, user: Reader) -> StreamingResponse:
     """Server-sent events: `progress` whenever something changed, `end` when the job has ended."""
-    first = await asyncio.to_thread(job_states.state_of, context, job_id)
+    await asyncio.to_thread(
+        job_states.state_of, context, job_id
+    )  # what there is not is said before it begins
+    looks = _looks(request.app.state.hub, context, job_id)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(_events(context, job_id, first), media_type="text/event-stream", headers=headers)
+    return StreamingResponse(_events(looks), media_type="text/event-stream", headers=headers)
 
 
-async def _events(context: Context, job_id: str, state: JobState) -> AsyncIterator[bytes]:
-    told, beat = b"", time.monotonic()
-    while True:
+async def _events(looks: AsyncIterator[JobState | None]) -> AsyncIterator[bytes]:
+    async for state in looks:
+        if state is None:
+            yield b": still here\n\n"
+            continue
         text = orjson.dumps(_document(state))
-        if text != told:
-            yield b"event: progress\ndata: " + text + b"\n\n"
-            told, beat = text, time.monotonic()
+        yield b"event: progress\ndata: " + text + b"\n\n"
         if state.ended:
             yield b"event: end\ndata: " + text + b"\n\n"
-            return
-        if time.monotonic() - beat >= HEARTBEAT_S:
-            yield b": still here\n\n"
-            beat = time.monotonic()
-        await asyncio.sleep(LOOK_EVERY_S)
-        state = await asyncio.to_thread(job_states.state_of, context, job_id)
 
 
 def _document(state: JobState) -> dict[str, Any]:

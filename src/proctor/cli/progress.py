@@ -9,8 +9,8 @@ from typing import Any, Self, TextIO
 
 from proctor.figures import amount, besides, dollars, duration, share
 from proctor.service.abreast.words import tells_of, walk_lines
-from proctor.service.runs.progress import Progress
-from proctor.service.runs.waits import words
+from proctor.service.runs.pace.progress import Progress
+from proctor.service.runs.pace.waits import words
 from proctor.types import Run
 
 PLAIN_EVERY_S = 10.0

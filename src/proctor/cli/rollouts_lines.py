@@ -26,7 +26,7 @@ from proctor.service.context import Context
 from proctor.service.results.outcome import PlanOutcome
 from proctor.service.rollouts.benchmark import TrialCell, trials_of
 from proctor.service.rollouts.local.streaming import LogStream
-from proctor.service.runs.progress import Progress
+from proctor.service.runs.pace.progress import Progress
 from proctor.types import Plan, Run
 
 FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"

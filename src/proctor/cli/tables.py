@@ -21,9 +21,9 @@ from proctor.figures import (
     unmeasured,
 )
 from proctor.findings import Comparison, Evaluation, RunResult, failed_in_short
+from proctor.findings.looks import DECIDED
 from proctor.manifest import NOT_ENFORCED
 from proctor.manifest_json import manifest_document
-from proctor.service.abreast.words import DECIDED
 from proctor.service.kinds import kind_of
 from proctor.service.results.advice import advice, askings, goes_on
 from proctor.service.rows.trials_words import counts_words, matrix_rows, trial_lines

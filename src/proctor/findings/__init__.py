@@ -49,6 +49,11 @@ METRIC_VERSIONS: Mapping[str, str] = {
 OF_LABELS = ("f1", "macro_f1", "mcc")
 # Of trials of agents; what they count are tasks.
 OF_TRIALS = ("success_rate", "mean_score")
+SIGNED = (
+    "mcc",
+    "pearson",
+    "spearman",
+)  # from -1 to 1; every other metric but a mean of grades is from 0 to 1
 OVER_TASKS = ", mean of "  # between a metric and how many tasks: the name of its unweighted mean over tasks
 
 

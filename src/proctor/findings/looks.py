@@ -16,6 +16,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+DECIDED = "stopped by --until-decided"  # what is said of a run that the verdict has ended begins so
+
 Chosen = Literal[
     "wordings",
     "styles",

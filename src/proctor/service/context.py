@@ -66,7 +66,12 @@ def runs_named(context: Context, idents: Iterable[str]) -> list[Run]:
 def dead_owner(store: Store, run_id: str) -> str | None:
     """The run's owner, if it was a process of this machine that no longer lives."""
     owner = store.owner_of(run_id)
-    return owner if owner is not None and is_gone(owner) else None
+    return owner if gone(owner) else None
+
+
+def gone(owner: str | None) -> bool:
+    """Whether a run has an owner, and that was a process of this machine that no longer lives."""
+    return owner is not None and is_gone(owner)
 
 
 def is_gone(owner: str) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from proctor.errors import ConfigError
-from proctor.findings import METRIC_VERSIONS, OF_LABELS, Estimate
+from proctor.findings import METRIC_VERSIONS, OF_LABELS, SIGNED, Estimate
 from proctor.stats import metrics, resample
 from proctor.stats.estimates_share import effective, graded, mean, np_scores, share, unit_stderr, value_of
 from proctor.stats.estimates_sheet import Sheet, TaskShape, nothing, part, sheet
@@ -143,7 +143,6 @@ MEANS = frozenset(
     {"mean", "mean_score"}
 )  # of scores between right and wrong; those of "mean" may have any scale
 CORRELATIONS = frozenset({"pearson", "spearman"})
-SIGNED = CORRELATIONS | {"mcc"}  # from -1 to 1; every other metric but a mean of grades is from 0 to 1
 WORDS = frozenset({"entity", "text"})  # kinds whose f1 is SQuAD's, over words
 
 

@@ -45,6 +45,17 @@ def trial_path(benchmark: str, run: str, task: str, rollout: int, part: str = ""
     return f"/rollouts/{benchmark}/trials/{run}/{rollout}{part}" + query({"task": task}, **asked)
 
 
+def model_path(full: str) -> str:
+    """The address of a model's page, by `provider/name`; of a name that no path can hold, the list that finds it.
+
+    >>> model_path("ollama/qwen3:8b"), model_path("openai/org/big?"), model_path("ollama/../x")
+    ('/models/ollama/qwen3%3A8b', '/models/openai/org/big%3F', '/models?q=ollama%2F..%2Fx')
+    """
+    if ODD.search(full) or "/" not in full or full.endswith("/"):
+        return "/models" + query({"q": full})
+    return f"/models/{quote(full, safe='/')}"
+
+
 def encoded(custom_id: str) -> str:
     """A name as base64url of its bytes, which any address holds; `decoded` takes it back."""
     return base64.urlsafe_b64encode(custom_id.encode()).decode().rstrip("=")

@@ -14,34 +14,37 @@ from proctor.web.batches import compare as batches_compare
 from proctor.web.batches import labels as batches_labels
 from proctor.web.batches import listing as batches
 from proctor.web.batches import requests as batches_requests
-from proctor.web.batches import start as batches_start
-from proctor.web.catalogue import datasets, models
+from proctor.web.catalogue import datasets, models, one_model, suites
 from proctor.web.dependencies import is_fragment
 from proctor.web.evidence import boards, compare
 from proctor.web.judging import judge, label, verdicts
-from proctor.web.overview import history, overview
+from proctor.web.overview import bulk, history, overview
 from proctor.web.render import error_page
 from proctor.web.rollouts import benchmark as rollouts
-from proctor.web.rollouts import new as rollouts_new
 from proctor.web.rollouts import trajectory as rollouts_trajectory
 from proctor.web.rollouts import trial as rollouts_trial
+from proctor.web.rollouts import trials as rollouts_trials
 from proctor.web.runs import items, results, run
-from proctor.web.server import access, system
+from proctor.web.server import access, schedules, system
 from proctor.web.sharing import shares
-from proctor.web.starting import new_run
+from proctor.web.starting import batch, files, new_run, offered
+from proctor.web.starting import rollouts as rollouts_new
 
 MOST_PATH = 300
 STATIC = Path(__file__).parent / "static"
 ROOMS = (
     overview,
     new_run,
+    offered,
+    files,
     history,
+    bulk,
     run,
     results,
     items,
     compare,
     batches,
-    batches_start,
+    batch,
     batches_compare,
     batches_labels,
     batches_requests,
@@ -49,13 +52,17 @@ ROOMS = (
     rollouts,
     rollouts_trajectory,
     rollouts_trial,
+    rollouts_trials,
     judge,
     label,
     verdicts,
     boards,
     models,
+    one_model,
+    suites,
     datasets,
     system,
+    schedules,
     shares,
     access,
 )

@@ -2,65 +2,89 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated
 
-from starlette.responses import StreamingResponse
+from fastapi import Depends, Request
+from starlette.responses import Response, StreamingResponse
 
-from proctor.service.watch.job_states import JobState
+from proctor.service.context import Context
+from proctor.service.watch.hub import Look, Seen, WatchHub
+from proctor.service.watch.moves import moved
+from proctor.web.dependencies import context_of
 
-LOOK_EVERY_S = 0.5
 HEARTBEAT_S = 15.0
-CHANGED = b"event: changed\ndata: 1\n\n"
+CHANGED = "changed"
 STILL_HERE = b": still here\n\n"
-
 END = b"event: end\ndata: 1\n\n"
-ITEMS_A_SECOND = 2_000  # that are read anew for who watches a run at work: of larger ones it hears less often
-
-Look = Callable[[], list[tuple[object, ...]]]
+ITEMS_A_SECOND = 2_000  # that are read anew for who compares runs at work: of larger ones it hears less often
 
 
-def event_stream(events: AsyncIterator[bytes]) -> StreamingResponse:
-    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(events, media_type="text/event-stream", headers=headers)
+@dataclass(frozen=True, slots=True)
+class StreamMaker:
+    """What streams of pages are made of: the process's hub, and the caller's context. See `Events`."""
+
+    hub: WatchHub
+    context: Context
+
+    async def of_runs(self, run_ids: Sequence[str], *, longest_s: float = 2.0) -> Response:
+        """Says `changed` when any of the runs has something new to show, and `end` when all have ended.
+
+        Of large runs `changed` is told more seldom, `longest_s` apart at most. Raises NotFound before it begins.
+        """
+        ids = tuple(run_ids)
+
+        def look() -> Seen:
+            found = moved(self.context, ids)
+            settled = sum(each.settled for each in found)
+            return Seen(
+                {CHANGED: [each.mark for each in found]},
+                ended=all(each.ended for each in found),
+                apart_s=min(longest_s, settled / ITEMS_A_SECOND),
+            )
+
+        return await self._stream(("runs", ids), look)
+
+    async def of(self, name: tuple[Hashable, ...], look: Callable[[], object]) -> Response:
+        """Says `changed` whenever what `look` gives has; it never ends. Raises what the first look raises.
+
+        `name` tells apart what looks give; it need not hold the reach. A look that gives a mapping has the marks of
+        several events by their names. While it gives nothing at all, as an empty list, it is asked less often.
+        """
+
+        def seen() -> Seen:
+            found = look()
+            marks = found if isinstance(found, Mapping) else {CHANGED: found}
+            return Seen(marks, calm=not marks.get(CHANGED))
+
+        return await self._stream(name, seen)
+
+    async def _stream(self, name: tuple[Hashable, ...], look: Look) -> Response:
+        whole = (*name, self.context.store.reach)
+        await self.hub.first(
+            whole, look
+        )  # what there is not, or may not be seen, is said before the stream begins
+        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        events = _events(self.hub.watch(whole, look, beat_s=HEARTBEAT_S))
+        return StreamingResponse(events, media_type="text/event-stream", headers=headers)
 
 
-async def until_ended(states: Callable[[], Sequence[JobState]]) -> AsyncIterator[bytes]:
-    """Says `changed` whenever any of the runs has something new to show, and `end` when all of them have ended."""
-    first = await asyncio.to_thread(states)
-    told, beat = [state.mark for state in first], time.monotonic()
-    ended, settled = _ended(first), _settled(first)
-    while not ended:
-        await asyncio.sleep(max(LOOK_EVERY_S, settled / ITEMS_A_SECOND))
-        now = await asyncio.to_thread(states)
-        ended, settled = _ended(now), _settled(now)
-        if (marks := [state.mark for state in now]) != told:
-            told, beat = marks, time.monotonic()
-            yield CHANGED
-        elif time.monotonic() - beat > HEARTBEAT_S:
-            beat = time.monotonic()
+async def _events(looks: AsyncIterator[Seen | None]) -> AsyncIterator[bytes]:
+    told: Seen | None = None
+    async for seen in looks:
+        if seen is None:
             yield STILL_HERE
-    yield END
+            continue
+        if told is not None and not seen.ended:
+            yield b"".join(b"event: %b\ndata: 1\n\n" % name.encode() for name in seen.news(told))
+        if seen.ended:
+            yield END
+        told = seen
 
 
-def _ended(states: Sequence[JobState]) -> bool:
-    return all(state.ended for state in states)
+def _events_of(request: Request) -> StreamMaker:
+    return StreamMaker(request.app.state.hub, context_of(request))
 
 
-def _settled(states: Sequence[JobState]) -> int:
-    return sum(state.run.settled for state in states)
-
-
-async def changes(look: Look) -> AsyncIterator[bytes]:
-    """Says `changed` whenever what `look` gives has; it looks less often while that is nothing. It never ends."""
-    told, beat = await asyncio.to_thread(look), time.monotonic()
-    while True:
-        await asyncio.sleep(LOOK_EVERY_S if told else 4 * LOOK_EVERY_S)
-        now = await asyncio.to_thread(look)
-        if now != told:
-            told, beat = now, time.monotonic()
-            yield CHANGED
-        elif time.monotonic() - beat > HEARTBEAT_S:
-            beat = time.monotonic()
-            yield STILL_HERE
+Events = Annotated[StreamMaker, Depends(_events_of)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from datetime import UTC, datetime
 from functools import cache
@@ -11,6 +12,7 @@ from urllib.parse import quote
 
 from fastapi import Request
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
 from starlette.responses import HTMLResponse
 
 from proctor import __version__, figures
@@ -18,7 +20,7 @@ from proctor.errors import ProctorError, errors
 from proctor.findings import Estimate, failed_in_short
 from proctor.service.admin import access
 from proctor.service.watch.overview import Shown
-from proctor.web.addresses import encoded, query, request_path, trial_path
+from proctor.web.addresses import encoded, model_path, query, request_path, trial_path
 from proctor.web.dependencies import context_of
 from proctor.web.rollouts.words import CALL_ENDS, PHASE_COLOURS, PHASE_WORDS, STATES
 from proctor.web.untrusted import untrusted
@@ -61,11 +63,15 @@ def templates() -> Environment:
         "shared_items": figures.shared_items,
         "failed_in_short": failed_in_short,
         "second": second,
+        "instant": instant,
+        "short_time": short_time,
+        "shortened": figures.shortened,
         "moment": lambda at: stamp(at).removesuffix(" UTC"),
         "pair": lambda text: (text, text),
         "untrusted": untrusted,
         "things": things,
         "size": size,
+        "breaks": breaks,
         "steps": figures.steps,
         "first_word": lambda entry: (entry[0], entry[1][0]),
     }
@@ -87,6 +93,7 @@ def _known() -> dict[str, Any]:
         "trial_path": trial_path,
         "version": __version__,
         "query": query,
+        "model_path": model_path,
         "request_path": request_path,
         "encoded": encoded,
     }
@@ -154,6 +161,15 @@ def signed(value: float | None) -> str:
     return f"+{figures.fraction(value)}" if value is not None and value > 0 else figures.fraction(value)
 
 
+def breaks(name: str) -> Markup:
+    """A name that may be broken into lines where its parts end, and not within a word.
+
+    >>> str(breaks("a_b/c<"))
+    'a_<wbr>b/<wbr>c&lt;'
+    """
+    return Markup(re.sub(r"([_/.:-]+)", r"\1<wbr>", str(escape(name))))
+
+
 def size(count: int) -> str:
     """A file's size.
 
@@ -191,6 +207,28 @@ def stamp(at: float | None) -> str:
     ('1970-01-01 00:00 UTC', '-')
     """
     return "-" if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def instant(at: float) -> str:
+    """A moment for programs.
+
+    >>> instant(61.5)
+    '1970-01-01T00:01:01Z'
+    """
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def short_time(at: float, after: float | None = None, *, now: float | None = None) -> str:
+    """A moment in UTC for narrow columns: without the year where it is this one, the hour alone on the day of `after`.
+
+    >>> short_time(0.0, now=60.0), short_time(0.0, now=4e7), short_time(7260.0, 60.0, now=9999.0)
+    ('1 Jan 00:00', '1 Jan 1970', '02:01')
+    """
+    moment = datetime.fromtimestamp(at, UTC)
+    if after is not None and moment.date() == datetime.fromtimestamp(after, UTC).date():
+        return moment.strftime("%H:%M")
+    this_year = moment.year == datetime.fromtimestamp(time.time() if now is None else now, UTC).year
+    return moment.strftime("%-d %b %H:%M" if this_year else "%-d %b %Y")
 
 
 def second(at: float) -> str:

@@ -79,6 +79,7 @@ STATUS_COLOURS = {
     "running": "blue",
     "completed": "green",
     "partial": "orange",
+    "decided": "green",
     "failed": "red",
     "cancelled": "orange",
 }
@@ -97,6 +98,8 @@ OUTCOME_WORDS = {
 TERMS = {
     "could show": "the smallest difference that so many items can tell from chance, at 80 % power",
     "answers read": "the share of replies in which an answer was found, right or wrong",
+    "others differ": "in how many other complete runs of the same exam (the newest 8) the item had another outcome",
+    "adjusted": "made larger for how many pairs were tested: the chance of a wrong verdict among them stays below 5 %",
     "rung": "how the answer was found in the reply: 1 is a reply that is the answer alone, higher ones are looser",
 }
 

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from proctor.engine.abreast import Course, Lane
-from proctor.findings.looks import Decision
-from proctor.service.abreast.words import DECIDED
+from proctor.findings.looks import DECIDED, Decision
 from proctor.service.deciding import Decider
 from proctor.stats.sequential.spending import looks_at
 from proctor.store import Store

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping
 
 from proctor.findings.looks import Decision, Path
 
-DECIDED = "stopped by --until-decided"  # what is said of a run that the verdict has ended begins so
-
 
 def walk_lines(of: Decision, names: Mapping[str, str]) -> Iterator[str]:
     """How far the walk is and how far it must go, of the pair that is closest; then what it waits for.

@@ -14,7 +14,7 @@ from proctor.service.kinds import kind_of
 from proctor.store.admin import pruning
 from proctor.store.core.runs import ID_CHARACTERS
 from proctor.store.queue import runlog
-from proctor.store.read import batch_files
+from proctor.store.read.batches import files as batch_files
 from proctor.types import Run
 
 

@@ -20,8 +20,9 @@ from proctor.service.runs.queue import Ticket
 from proctor.service.runs.requests import BatchConfig, Priority, batch_plan
 from proctor.service.watch import job_states
 from proctor.service.watch.job_states import JobState, Progress
-from proctor.store.read import batch_rows, batch_runs
-from proctor.store.read.batch_runs import BatchRunFilter
+from proctor.store.read.batches import rows as batch_rows
+from proctor.store.read.batches import runs as batch_runs
+from proctor.store.read.batches.runs import BatchRunFilter
 from proctor.store.write import summaries
 from proctor.types import Run, Status
 

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from itertools import islice
 
 from proctor.errors import ConfigError, NotFound
-from proctor.grading.comparators.json import KeyLikeness, keys_of
-from proctor.grading.comparators.spans import Span, spans
 from proctor.service.batches.beside import STATUSES, TAGS, joined
 from proctor.service.batches.compare import FIRST_IDS, BatchComparison, ComparedRequest, compared_request
 from proctor.service.context import Context
+from proctor.service.results.differing import RequestBeside, differing
+
+__all__ = ["ComparedPage", "RequestBeside", "differences", "row", "rows"]
 
 BETWEEN = "\n"  # in a cursor, between the status and the id
 
@@ -23,15 +24,6 @@ class ComparedPage:
 
     rows: tuple[ComparedRequest, ...]
     after: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class RequestBeside:
-    """Where the reply of an output differs from the baseline's: by words, and by fields where both hold JSON."""
-
-    first: tuple[Span, ...]
-    second: tuple[Span, ...]
-    keys: tuple[KeyLikeness, ...]
 
 
 def rows(
@@ -78,8 +70,7 @@ def _differences(found: ComparedRequest, place: int) -> RequestBeside | None:
     one, two = found.replies[0], found.replies[place]
     if one is None or two is None or one.text is None or two.text is None:
         return None
-    first, second = spans(one.text, two.text)
-    return RequestBeside(tuple(first), tuple(second), tuple(keys_of(one.text, two.text)))
+    return differing(one.text, two.text)
 
 
 def _of(

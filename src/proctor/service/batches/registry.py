@@ -83,6 +83,15 @@ def models(context: Context) -> tuple[list[KnownModel], list[SilentProvider]]:
     return found, away
 
 
+def of_offer(context: Context, offer: Offer) -> dict[str, KnownModel]:
+    """What is on record of the models that one provider lists now, by their ids."""
+    answering = {str(each.model): each for each in _answering(offer)}
+    _keep(context, answering.values())
+    speeds = _speeds(context)
+    rows = {row.model_id: row for row in registry.rows(context.store)}
+    return {name: _known(rows[name], True, speeds) for name in answering if name in rows}
+
+
 def _answering(offer: Offer) -> list[ListedModel]:
     prompts = set(chat_models(offer))
     return [each for each in offer.models if each.model in prompts]

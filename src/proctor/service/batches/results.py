@@ -19,8 +19,9 @@ from proctor.service.batches.labels import ReplyLabel
 from proctor.service.context import Context
 from proctor.service.output.lines import line_of
 from proctor.store import AttemptRow
-from proctor.store.read import batch_rows, pages
-from proctor.store.read.batch_rows import WholeRow
+from proctor.store.read import pages
+from proctor.store.read.batches import rows as batch_rows
+from proctor.store.read.batches.rows import WholeRow
 from proctor.types import Message, Request, Run
 
 __all__ = ["BatchItem", "RequestRow", "RowFilter", "RowsPage", "candidates", "one", "page", "walk"]

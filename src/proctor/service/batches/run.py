@@ -19,7 +19,7 @@ from proctor.service.output.growing import writer_of
 from proctor.service.output.lines import short_of
 from proctor.service.results.outcome import PlanOutcome
 from proctor.service.runs.lifecycle import After, as_they_are, open_sources, resume, start
-from proctor.service.runs.progress import Watch
+from proctor.service.runs.pace.progress import Watch
 from proctor.store import Store
 from proctor.store.read import outputs
 from proctor.store.write.taken_over import take_over, took

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar, Unpack
 
 from proctor.findings import Board
 from proctor.service.context import Context
 from proctor.service.evidence.compare import Compared, Comparing, compared
-from proctor.service.evidence.history import History, history
+from proctor.service.evidence.history import TrendPoint, trend
 from proctor.service.evidence.leaderboard import leaderboard
 from proctor.service.rows.trials import RunTrials, run_trials
 from proctor.store.read import lists
+from proctor.store.read.lists import RunFilter
 from proctor.store.write.grades import graders
 from proctor.store.write.looks import moments
 from proctor.types import Run
 
 MOST_KEPT = 128
+SAME_S = 60.0
 Found = TypeVar("Found")
 _KEPT: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
+_MAKING: dict[tuple[Any, ...], tuple[threading.Lock, int]] = {}  # and how many are at it
 _LOCK = threading.Lock()
 
 
@@ -34,7 +38,11 @@ class Lately:
     def board(self, suite: str, metric: str, limit: int, project_id: int | None) -> Board:
         """Raises NotFound, ConfigError."""
         wanted = {"suite": suite, "metric": metric, "limit": limit, "project_id": project_id}
-        return self.kept(("board", *wanted.values()), lambda: leaderboard(self.context, **wanted))  # type: ignore[arg-type]  # by name
+        mark = self._ended(RunFilter(source=suite, project_id=project_id))
+        return self.kept(("board", *wanted.values()), lambda: leaderboard(self.context, **wanted), mark=mark)  # type: ignore[arg-type]  # by name
+
+    def _ended(self, of: RunFilter) -> Callable[[], tuple[Any, ...]]:
+        return lambda: lists.ended_mark(self.context.store, of)
 
     def compared(self, names: tuple[str, ...], **how: Unpack[Comparing]) -> Compared:
         """Raises NotFound, ConfigError.
@@ -54,11 +62,11 @@ class Lately:
         by = [tuple(each.grader for each in graders(self.context.store, run_id)) for run_id in ids]
         return tuple(by), tuple(moments(self.context.store, ids).items())
 
-    def history(self, model: str | None, source: str | None, days: int, project_id: int | None) -> History:
-        def make() -> History:
-            return history(self.context, model=model, source=source, days=days, project_id=project_id)
-
-        return self.kept(("history", model, source, days, project_id), make)
+    def trend(self, wanted: RunFilter) -> list[TrendPoint]:
+        """What `wanted` begins with moves on by the second: it is a minute long here."""
+        since = wanted.since and wanted.since // SAME_S * SAME_S
+        of = wanted._replace(since=since)
+        return self.kept(("trend", *of), lambda: trend(self.context, of), mark=self._ended(of))
 
     def trials(self, run: Run) -> RunTrials:
         """What the trials of a run show as a whole; of one at work it is counted at each look."""
@@ -75,29 +83,51 @@ class Lately:
         *,
         lasting: Callable[[Found], bool] = lambda made: True,
         stamp: Callable[[Found], Hashable] = lambda made: None,
+        mark: Callable[[], tuple[Any, ...]] | None = None,
     ) -> Found:
-        """What `make` gives, unless it was made under the same key since the last run began or ended.
+        """What `make` gives, unless it was made under the same key since a run was made, has ended or was deleted.
 
-        What is not `lasting`, as figures of a run at work, is made at each look, and so is what has another `stamp`
-        by now.
+        `mark` is another mark of the store, where only some runs count. What is not `lasting`, as figures of a run at
+        work, is made at each look, and so is what has another `stamp` by now. Who asks while it is made waits for it.
         """
-        whole = (str(self.context.store), *lists.mark(self.context.store), *key)
-        with _LOCK:
-            kept: tuple[Found, Hashable] | None = _KEPT.get(whole)
-        if kept is not None and stamp(kept[0]) == kept[1]:
-            with _LOCK:
-                _KEPT[whole] = kept
-                _KEPT.move_to_end(whole)
-            return kept[0]
-        made = make()
-        if not lasting(made):
+        name = (str(self.context.store), *key)
+        with _making(name):
+            now = lists.mark(self.context.store) if mark is None else mark()
+            found: tuple[Found, Hashable, tuple[Any, ...]] | None = _KEPT.get(name)
+            if found is not None and found[2] == now and stamp(found[0]) == found[1]:
+                _keep(name, found)
+                return found[0]
+            made = make()
+            if lasting(made):
+                _keep(name, (made, stamp(made), now))
             return made
-        stamped = made, stamp(made)
+
+
+def _keep(name: tuple[Any, ...], found: tuple[Any, Hashable, tuple[Any, ...]]) -> None:
+    """The latest alone under each name: what an earlier mark had is shown to nobody again."""
+    with _LOCK:
+        _KEPT[name] = found
+        _KEPT.move_to_end(name)
+        while len(_KEPT) > MOST_KEPT:
+            _KEPT.popitem(last=False)
+
+
+@contextmanager
+def _making(name: tuple[Any, ...]) -> Iterator[None]:
+    """One at a time under each name."""
+    with _LOCK:
+        lock, waiting = _MAKING.get(name, (threading.Lock(), 0))
+        _MAKING[name] = (lock, waiting + 1)
+    try:
+        with lock:
+            yield
+    finally:
         with _LOCK:
-            _KEPT[whole] = stamped
-            while len(_KEPT) > MOST_KEPT:
-                _KEPT.popitem(last=False)
-        return made
+            waiting = _MAKING[name][1] - 1
+            if waiting:
+                _MAKING[name] = (lock, waiting)
+            else:
+                del _MAKING[name]
 
 
 def _whole(made: Compared) -> bool:

@@ -9,10 +9,13 @@ from typing import NotRequired, TypedDict, Unpack
 
 from proctor.errors import ConfigError, NotFound
 from proctor.findings import Comparison, Evaluation
+from proctor.findings.heat import Heat
 from proctor.service.checked.evaluated import as_checked
 from proctor.service.context import Context, find
 from proctor.service.evidence.evaluation import evaluation
+from proctor.service.evidence.heat import of_comparison
 from proctor.service.evidence.shared import shape_over
+from proctor.service.evidence.standing import names_in
 from proctor.service.looks.beforehand import chosen_beforehand
 from proctor.service.looks.ledger import LookLedger
 from proctor.service.looks.peeks import looked
@@ -66,10 +69,14 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Runs side by side. `differing` has, for each comparison, the items that differ, the first of them only."""
+    """Runs side by side. `differing` has, for each comparison, the items that differ, the first of them only.
+
+    `heat` has tasks by runs, where it was asked for.
+    """
 
     evaluation: Evaluation
     differing: tuple[tuple[Differing, ...], ...]
+    heat: Heat | None = None
 
 
 class Comparing(TypedDict):
@@ -81,6 +88,8 @@ class Comparing(TypedDict):
     items: NotRequired[int]
     grader: NotRequired[str | None]
     only: NotRequired[bool]
+    task: NotRequired[str]
+    heat: NotRequired[bool]
 
 
 # The many words of a request are typed keywords of one record: named at the call, checked by mypy.
@@ -91,7 +100,8 @@ def compared(context: Context, names: Sequence[str], **how: Unpack[Comparing]) -
     its largest that they can be compared with on shared items. `source` narrows that to one suite or file.
     `metric` is what the headline compares and `margin` how close is practically equal, see `evaluation`. `grader` takes
     the grades that it gave to the runs' kept replies in place of their first ones. `only`: these models were chosen
-    before anything was seen, and no others count.
+    before anything was seen, and no others count. `task` narrows the items that differ to one task's; with `heat` the
+    scores task by task are added.
 
     Raises: NotFound for a name that is neither; ConfigError if a name fits several models, or if the
     runs differ in how they were asked or share no item.
@@ -119,9 +129,11 @@ def compared(context: Context, names: Sequence[str], **how: Unpack[Comparing]) -
     )
     found = as_checked(context, found, grader)
     looked(context, runs)
-    tasks = counted([result.run for result in found.results], metric)
+    task = how.get("task")
+    tasks = [task] if task else counted([result.run for result in found.results], metric)
     differ = tuple(differing(view, pair, tasks, how.get("items", SHOWN_ITEMS)) for pair in found.comparisons)
-    return Compared(found, differ)
+    table = of_comparison(view, found, names_in(found), metric) if how.get("heat") else None
+    return Compared(found, differ, table)
 
 
 def gates(compared: Compared, most: float) -> list[Gate]:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from proctor.errors import ConfigError
-from proctor.findings import Difference, RunResult
+from proctor.findings import Difference, RunResult, Score
 from proctor.service.context import Context
+from proctor.service.evidence.changes import changed, steps
 from proctor.service.results import documents
-from proctor.service.results.results import marks, shape, shown
-from proctor.stats.compare import differences
-from proctor.store import Store
-from proctor.types import Run, Status
+from proctor.service.results.results import make_good, shown
+from proctor.store.core.scores import headlines
+from proctor.store.read.lists import RunFilter, RunLine, run_lines
+from proctor.types import Status
 
 DAY_S = 86400.0
 MOST_DAYS = 3650
@@ -43,6 +43,15 @@ class History:
         return len(self.runs)
 
 
+@dataclass(frozen=True, slots=True)
+class TrendPoint:
+    """An ended run of a model, its headline, and its change from the run before it that was asked the same."""
+
+    run: RunLine
+    score: Score
+    change: Difference | None
+
+
 def history(
     context: Context,
     *,
@@ -58,11 +67,11 @@ def history(
     if not 1 <= days <= MOST_DAYS:
         raise ConfigError(f"days {days}: give 1 to {MOST_DAYS:,}")
     since = time.time() - days * DAY_S
+    wanted = RunFilter(model=model, source=source, project_id=project_id, since=since)
+    lines = run_lines(context.store, wanted, limit=None)[0]
+    moved = changed(context.store, steps(lines))
     runs = context.store.runs(limit=None, model=model, source=source, since=since, project_id=project_id)
-    past = tuple(
-        HistoryLine(shown(context.store, run), _change(context.store, run, runs[place + 1 :]))
-        for place, run in enumerate(runs)
-    )
+    past = tuple(HistoryLine(shown(context.store, run), moved.get(run.id)) for run in runs)
     ended = [run for run in runs if run.finished_at is not None]
     completed = sum(1 for run in ended if run.status is Status.COMPLETED)
     return History(
@@ -74,20 +83,14 @@ def history(
     )
 
 
-def _change(store: Store, run: Run, earlier: Sequence[Run]) -> Difference | None:
-    if not _complete(run) or run.comparability is None:
-        return None
-    for other in earlier:
-        alike = other.exam == run.exam and other.comparability == run.comparability
-        alike = alike and str(other.cell.model) == str(run.cell.model)
-        if alike and _complete(other):
-            rows, before = list(marks(store, run)), list(marks(store, other))
-            return differences(rows, before, shape(run), tasks=False)[0]
-    return None
-
-
-def _complete(run: Run) -> bool:
-    return run.status is Status.COMPLETED and not run.partial and not run.stopped
+def trend(context: Context, wanted: RunFilter) -> list[TrendPoint]:
+    """The ended runs of a model with their headlines as they were kept, newest first."""
+    make_good(context)
+    lines = run_lines(context.store, wanted, limit=None)[0]
+    moved = changed(context.store, steps(lines))
+    ended = [line for line in lines if line.finished_at is not None]
+    found = headlines(context.store, [line.id for line in ended])
+    return [TrendPoint(line, found[line.id], moved.get(line.id)) for line in ended if line.id in found]
 
 
 def history_document(of: History) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from proctor.findings import Comparison, Evaluation
+from proctor.findings import Comparison, Evaluation, RunResult
 from proctor.service.evidence.evaluation import downwards
 from proctor.service.evidence.evaluation import values as compared_values
 
@@ -32,7 +32,7 @@ class Standing:
 
 def standing(of: Evaluation, metric: str) -> Standing:
     """Of an evaluation of at least two runs, compared by `metric`."""
-    names, values = _names(of), compared_values(of)
+    names, values = names_in(of), compared_values(of)
     ranked = sorted(of.results, key=lambda result: downwards(values.get(result.run.id)))
     best, runner_up, worst = ranked[0].run.id, ranked[1].run.id, ranked[-1].run.id
     pair = _pair(of, best, runner_up)
@@ -61,12 +61,17 @@ def _pair(of: Evaluation, one: str, other: str) -> Comparison:
     return next(c for c in of.comparisons if {c.first.id, c.second.id} == {one, other})
 
 
-def _names(of: Evaluation) -> dict[str, str]:
+def names_in(of: Evaluation) -> dict[str, str]:
     """The model's name; with its provider or run where that is needed to tell two apart."""
-    plain = [result.run.cell.model.name for result in of.results]
-    full = [str(result.run.cell.model) for result in of.results]
+    return names_of(of.results)
+
+
+def names_of(results: Sequence[RunResult]) -> dict[str, str]:
+    """By run id."""
+    plain = [result.run.cell.model.name for result in results]
+    full = [str(result.run.cell.model) for result in results]
     found = {}
-    for result, name, whole in zip(of.results, plain, full, strict=True):
+    for result, name, whole in zip(results, plain, full, strict=True):
         alike = full.count(whole) > 1
         told = f"{whole} (run {result.run.id[:8]})" if alike else whole if plain.count(name) > 1 else name
         found[result.run.id] = told

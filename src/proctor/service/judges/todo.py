@@ -15,7 +15,7 @@ from proctor.service.judging.names import grader_of, judge_name
 from proctor.service.judging.panel import settle_together
 from proctor.service.results.outcome import PlanOutcome
 from proctor.service.runs.lifecycle import open_sources, resume, start
-from proctor.service.runs.progress import Watch
+from proctor.service.runs.pace.progress import Watch
 from proctor.store import Store
 from proctor.store.write.grades import Place
 from proctor.types import Cell, Limits, Plan, Run

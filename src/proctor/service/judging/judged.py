@@ -11,7 +11,7 @@ from proctor.service.judging.pairs.pairing import pairs_of
 from proctor.service.judging.shown import in_time, place_of, text_in, with_question
 from proctor.sources.judging.source import JudgedReply
 from proctor.store import AttemptRow, Store
-from proctor.store.read.batch_rows import walk
+from proctor.store.read.batches.rows import walk
 from proctor.store.write import grades
 from proctor.types import Outcome, Run
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
@@ -17,7 +17,7 @@ from proctor.service.kinds.contract import Fetch, Method, SourceKind, TaskLabels
 from proctor.service.kinds.rows_elsewhere import SPLITS, bring_rows, out_of_reach, share_rows, shares
 from proctor.settings import Settings
 from proctor.sources.exams.files.questions import open_file
-from proctor.sources.exams.rows.normal_form import present_origin, read_sample
+from proctor.sources.exams.rows.normal_form import Stored, missing_tasks, present_origin, read_sample
 from proctor.sources.exams.sampling import PRESETS
 from proctor.sources.exams.source import SuiteSource, open_suite, select, task_keys
 from proctor.sources.exams.tables.tasks import SUITES, TASKS, suite_named
@@ -102,6 +102,26 @@ def lacking_rows(ref: ExamRef, context: Context) -> str | None:
         return None
     some = "" if len(missing) == len(wanted) else f" ({', '.join(missing[:5])})"
     return f"the rows of {ref.name}{some}: `proctor data import PATH`"
+
+
+@dataclass(frozen=True, slots=True)
+class RowsHere:
+    """Which tasks of a suite this machine has rows of, as they are wanted, and which of the wanted it lacks."""
+
+    here: tuple[str, ...]
+    lacking: tuple[str, ...]
+
+
+def rows_here(ref: ExamRef, settings: Settings) -> RowsHere:
+    """Looks at files alone. Rows of a data set are always here, and the hub's are fetched where they are asked for."""
+    rows = with_rows(ref, settings).rows
+    if ref.kind != "suite" or rows in ("sample", "hub"):
+        return RowsHere((), ())
+    wanted = task_keys(ref)
+    origins: tuple[Stored, ...] = ("imported",) if rows == "imported" else ("imported", "hub")
+    missing = [missing_tasks(wanted, settings.home, "eval", origin) for origin in origins]
+    fewest = min(missing, key=len)
+    return RowsHere(tuple(task for task in wanted if task not in fewest), tuple(fewest))
 
 
 def share_suite(ref: ExamRef, context: Context) -> ExamRef:

@@ -72,6 +72,14 @@ def chat_models(offer: Offer) -> list[Model]:
     return [m.model for m in offer.models if m.note != UNSUITED]
 
 
+def priced(settings: Settings) -> dict[str, tuple[float, float]]:
+    """`provider/name` -> US dollars for a million tokens in, and out, by the user's own table.
+
+    Raises ConfigError naming what is wrong in that file.
+    """
+    return {name: (each.input, each.output) for name, each in read_prices(settings.home).table.items()}
+
+
 @dataclass(frozen=True, slots=True)
 class Probe:
     """How long one sample question took a model; None with a reason if it did not answer."""

@@ -53,6 +53,11 @@ def tally_of(store: Store, run: Run) -> Tally:
     return _tally(kept["tally"]) if kept else counted_tally(store, run)
 
 
+def speed_of(summary: Mapping[str, Any]) -> Speed | None:
+    """How long an ended run's requests took, by its kept summary."""
+    return _tally(summary["tally"]).speed
+
+
 def counted_tally(store: Store, run: Run) -> Tally:
     """The tally by the rows of now, with what the server's clock says of the run."""
     return with_clock(store.tally(run.id), run.manifest.server_clock)

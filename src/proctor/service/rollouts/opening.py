@@ -16,7 +16,7 @@ from proctor.service.output.benchmark_files import refresh
 from proctor.service.output.stamps import release, stamped
 from proctor.service.results.outcome import PlanOutcome
 from proctor.service.runs.lifecycle import resume, start
-from proctor.service.runs.progress import Watch
+from proctor.service.runs.pace.progress import Watch
 from proctor.settings import Settings
 from proctor.types import Plan, Run, Shard
 

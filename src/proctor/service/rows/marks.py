@@ -12,6 +12,7 @@ from proctor.service.kinds import kind_of
 from proctor.stats.estimates import Scored, Shape, TaskShape
 from proctor.store import AttemptRow, Store
 from proctor.store.read.brief import BriefRow, brief_rows
+from proctor.store.read.settling import SettledRow
 from proctor.types import Item, Run
 
 
@@ -90,7 +91,9 @@ def brief_marks(store: Store, run: Run) -> Iterable[Scored]:
     return [mark(row, None, by_content=by_content) for row in brief_rows(store, run.id)]
 
 
-def mark(row: AttemptRow | BriefRow, candidates: int | None, *, by_content: bool = False) -> Scored:
+def mark(
+    row: AttemptRow | BriefRow | SettledRow, candidates: int | None, *, by_content: bool = False
+) -> Scored:
     """One row as the statistics take it; `candidates` as in `Scored`. `by_content`: what it shows is its name."""
     return Scored(
         item=row.item_hash if by_content else row.item_id,
@@ -107,7 +110,7 @@ def mark(row: AttemptRow | BriefRow, candidates: int | None, *, by_content: bool
     )
 
 
-def _half(row: AttemptRow | BriefRow) -> str | None:
+def _half(row: AttemptRow | BriefRow | SettledRow) -> str | None:
     """The half of MNLI that an item is from, "m" or "mm": its id begins with it."""
     rest = row.item_id.partition("/")[2]
     return rest.partition("-")[0] if rest.startswith(("m-", "mm-")) else None

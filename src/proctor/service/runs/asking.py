@@ -27,10 +27,10 @@ from proctor.service.abreast.asked import Abreast
 from proctor.service.context import LEASE_S, Context
 from proctor.service.kinds import kind_of
 from proctor.service.kinds.contract import Beside, Method, Sends
-from proctor.service.runs.budget import Budget
 from proctor.service.runs.missing import missing
-from proctor.service.runs.progress import Meter, Watch, asked_of, keep_showing, keep_telling
-from proctor.service.runs.quota import in_fleet
+from proctor.service.runs.pace.budget import Budget
+from proctor.service.runs.pace.progress import Meter, Watch, asked_of, keep_showing, keep_telling
+from proctor.service.runs.pace.quota import in_fleet
 from proctor.service.sharing.accounts import BenchmarkAccounts
 from proctor.service.sharing.company import Company
 from proctor.service.sharing.helpers import Helpers

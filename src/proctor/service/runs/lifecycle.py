@@ -38,8 +38,8 @@ from proctor.service.results.results import scored_rows, shown
 from proctor.service.results.wordings import by_wording, spread_note
 from proctor.service.runs.asking import Ready, RunContext
 from proctor.service.runs.manifest import new_manifest
+from proctor.service.runs.pace.progress import Watch
 from proctor.service.runs.parts import begun
-from proctor.service.runs.progress import Watch
 from proctor.service.runs.resuming import going_on, graded_as_it_began, same_rows
 from proctor.service.runs.running import Interrupted, run_cells
 from proctor.settings import Settings

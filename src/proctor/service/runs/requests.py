@@ -153,6 +153,12 @@ def plan_for(context: Context, request: RunRequest) -> Plan:
     return plan_of(request, context.settings, uploaded=uploaded)
 
 
+def plan_for_all(context: Context, requests: Sequence[RunRequest]) -> Plan:
+    """The plan of requests that are alike but for the model: a cell each, on the same questions. Raises as above."""
+    plans = [plan_for(context, request) for request in requests]
+    return replace(plans[0], cells=tuple(cell for plan in plans for cell in plan.cells))
+
+
 def plan_of(request: RunRequest, settings: Settings, *, uploaded: ExamRef | None = None) -> Plan:
     """The plan that a request means. Raises ConfigError, with the documented text for an unknown suite."""
     suite = suite_named(request.suite).key if uploaded is None else uploaded.name

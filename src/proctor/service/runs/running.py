@@ -28,8 +28,9 @@ from proctor.service.context import dead_owner
 from proctor.service.kinds import kind_of
 from proctor.service.results.causes import causes_of, failed_whole
 from proctor.service.results.results import close
-from proctor.service.runs import parts, server_time
+from proctor.service.runs import parts
 from proctor.service.runs.asking import MOST_PARALLEL, Ready, RunContext, ask_all
+from proctor.service.runs.pace import server_time
 from proctor.store import Store
 from proctor.store.core.runs import Ending
 from proctor.store.queue import endings, runlog

@@ -29,6 +29,7 @@ __all__ = [
     "next_time",
     "one",
     "remove",
+    "run_now",
     "set_enabled",
     "submit_due",
 ]
@@ -101,6 +102,15 @@ def set_enabled(context: Context, schedule_id: int, enabled: bool, *, now: float
     now = time.time() if now is None else now
     kept = schedules.schedule(context.store, schedule_id)
     return schedules.set_enabled(context.store, schedule_id, enabled, next_at=next_time(kept.cron, now))
+
+
+def run_now(context: Context, schedule_id: int, user: str, *, now: float | None = None) -> Run:
+    """Submit it once besides, as `user`; its next time stays. Raises NotFound, ConfigError, QueueFull, Forbidden."""
+    now = time.time() if now is None else now
+    turn = schedules.schedule(context.store, schedule_id)
+    ticket = Ticket(user, turn.project_id, "normal", turn.id)
+    plan = Plan((turn.cell,), name=turn.name)
+    return submit(context, plan, ticket, also=schedules.ran_besides(turn, now=now))
 
 
 def remove(context: Context, schedule_id: int) -> None:

@@ -23,6 +23,7 @@ from proctor.errors import (
 from proctor.protocols import Source
 from proctor.service.admin.addresses import settings_for, settings_to_ask_again
 from proctor.service.context import LEASE_S, Context
+from proctor.service.evidence import changes
 from proctor.service.kinds import kind_of
 from proctor.service.opening.needs import bring_cells
 from proctor.service.opening.sources import open_source, with_servers
@@ -78,6 +79,7 @@ def work_on(
     except ProctorError as error:
         closing.close(Status.FAILED, error)
     say(_ended(entries.job(store, run_id)))
+    changes.count(store, run_id)
 
 
 def _begins(job: entries.Job) -> str:

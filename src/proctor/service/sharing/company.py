@@ -22,8 +22,8 @@ from proctor.store.queue import endings, shards
 from proctor.store.queue.endings import Spent
 
 if TYPE_CHECKING:
-    from proctor.service.runs.budget import Budget
-    from proctor.service.runs.progress import Meter
+    from proctor.service.runs.pace.budget import Budget
+    from proctor.service.runs.pace.progress import Meter
 
 LOOK_EVERY_S = 0.5
 LOOK_FOR_WORKERS_S = 2.0

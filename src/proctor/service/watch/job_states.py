@@ -8,21 +8,23 @@ from dataclasses import dataclass
 
 from proctor.errors import ConfigError, Conflict, DiskFull, NotFound
 from proctor.findings import RunResult
-from proctor.service.context import Context, dead_owner
+from proctor.service.context import Context, dead_owner, gone
 from proctor.service.kinds import kind_of
 from proctor.service.looks.peeks import looked
 from proctor.service.results.results import shown
-from proctor.service.runs import fleet, waits
-from proctor.service.runs.progress import Progress, longest_gap_s
+from proctor.service.runs import fleet
+from proctor.service.runs.pace import waits
+from proctor.service.runs.pace.progress import Progress, longest_gap_s
+from proctor.service.runs.pace.waits import Waits
 from proctor.service.runs.queue import redis_away
-from proctor.service.runs.waits import Waits
 from proctor.sources.exams.tables.tasks import suite_named
-from proctor.store.queue import entries, runlog
+from proctor.store.queue import runlog
 from proctor.store.queue.endings import next_try
-from proctor.store.queue.entries import Job
+from proctor.store.queue.entries import PRIORITIES, Job
 from proctor.store.queue.workers import FRESH_S, Load, signs
-from proctor.store.read import lists
+from proctor.store.read import lists, standing
 from proctor.store.read.lists import RunFilter, RunLine
+from proctor.store.read.standing import RunStanding
 from proctor.store.write import throughput
 from proctor.types import Run, Status
 
@@ -173,18 +175,32 @@ def result_of(context: Context, job_id: str) -> RunResult:
 
 def state_of(context: Context, job_id: str) -> JobState:
     """Raises NotFound."""
-    run, store = run_of(context, job_id), context.store
-    at_work = run.status is Status.RUNNING
-    killed = at_work and dead_owner(store, run.id) is not None
-    progress = None if killed else throughput.last(store, run.id)
-    job = _job(context, run.id)
-    waits_in_queue = run.status is Status.PENDING and job is not None
-    step = _step(run, job, killed, fleet.nobody_can(context, run.id) if waits_in_queue else None)
-    told = fleet.shards_told(context, run.id) if at_work and not killed else None
+    found = standing.of_runs(context.store, [job_id]).get(job_id)
+    return _state(context, found if found is not None else _named(context, job_id))
+
+
+def _named(context: Context, job_id: str) -> RunStanding:
+    """Raises NotFound in the documented words."""
+    run = run_of(context, job_id)
+    found = standing.of_runs(context.store, [run.id]).get(run.id)
+    if found is None:
+        raise NotFound(f"Benchmark job {job_id} not found")
+    return found
+
+
+def _state(context: Context, of: RunStanding) -> JobState:
+    run, job = of.run, of.job
+    at_work, waiting = run.status is Status.RUNNING, run.status is Status.PENDING
+    killed = at_work and gone(of.owner)
+    progress = None if killed else of.told
+    step = _step(run, job, killed, fleet.nobody_can(context, run.id) if waiting and job is not None else None)
+    told = fleet.shards_told(context, run.id) if of.divided and at_work and not killed else None
     return JobState(
         run=run,
         step=(f"{step}; {told}" if told else step) + _without_redis(context, run),
-        ahead=entries.ahead(store, run.id) if run.status is Status.PENDING else None,
+        ahead=standing.ahead(context.store, of.num, PRIORITIES.index(job.priority))
+        if waiting and job
+        else None,
         job=job,
         progress=progress,
         items_per_s=_pace(run, progress),
@@ -194,11 +210,14 @@ def state_of(context: Context, job_id: str) -> JobState:
 
 def active(context: Context, project_id: int | None = None, *, limit: int = 10) -> list[JobState]:
     """The runs that work or wait, the newest first."""
-    lines: list[RunLine] = []
-    for status in (Status.RUNNING, Status.PENDING):
-        lines += run_lines(context, RunFilter(status=status, project_id=project_id), limit=limit)[0]
-    lying = by_hand(context, lines)  # what a terminal left is neither at work nor in the queue
-    return [state_of(context, line.id) for line in lines if not lying.get(line.id)][:limit]
+    found = standing.at_work(context.store, project_id, limit=limit)
+    return [_state(context, each) for each in found if not _lies(each)][:limit]
+
+
+def _lies(of: RunStanding) -> bool:
+    """What a terminal left is neither at work nor in the queue."""
+    unfinished = of.run.settled < of.run.planned or bool(of.run.stopped)
+    return of.job is None and unfinished and (of.run.status is not Status.RUNNING or gone(of.owner))
 
 
 def progress_of(context: Context, run_id: str) -> list[Progress]:
@@ -214,13 +233,6 @@ def log_tail(context: Context, run_id: str) -> str | None:
 def log_elsewhere(context: Context, run_id: str) -> str | None:
     """The worker that has the run's log where this machine has none, as far as one remembers."""
     return fleet.worked_on_by(context, run_id)
-
-
-def _job(context: Context, run_id: str) -> Job | None:
-    try:
-        return entries.job(context.store, run_id)
-    except NotFound:
-        return None
 
 
 def _pace(run: Run, told: Progress | None) -> float | None:

@@ -16,27 +16,48 @@ from proctor.sources.exams.tables.tasks import TASKS
 from proctor.stats.descriptive.averages import Bounded, together
 from proctor.store import Store
 from proctor.store.read import history, lists
-from proctor.store.read.history import HEADLINE, PARTIAL, Measured, Searched, Shown
+from proctor.store.read.history import (
+    ATTENTION,
+    DECIDED,
+    HEADLINE,
+    MOST_SORTED,
+    NEWEST_FIRST,
+    PARTIAL,
+    Facts,
+    Measured,
+    Order,
+    Searched,
+    Shown,
+)
 
 __all__ = [
+    "ATTENTION",
+    "DECIDED",
     "HEADLINE",
+    "MOST_SORTED",
+    "NEWEST_FIRST",
+    "PARTIAL",
     "Cards",
+    "Facts",
     "Measured",
+    "Order",
     "Overview",
     "Searched",
     "Shown",
     "board_suite",
     "cards",
+    "facts_of",
     "figures_of",
     "latest_source",
     "overview",
     "page",
     "rates",
+    "users",
 ]
 
 DAY_S = 86400.0
 MOST = 2000  # complete runs that are looked at, the newest
-ENDED = ("completed", PARTIAL, "failed", "cancelled")
+ENDED = ("completed", DECIDED, PARTIAL, "failed", "cancelled")
 EXTRAS = tuple(key for key, task in TASKS.items() if task.extra)  # no part of a suite's score
 LISTED = (HEADLINE, "accuracy", "f1")  # what lists of runs show of each
 Figures = Mapping[str, Mapping[str, Shown]]  # run id -> metric -> its score
@@ -48,7 +69,7 @@ class Cards:
 
     `of` are the runs that it is of, all asked the very same: those of the exam that ended last, on sample rows only
     where nothing else is. Their errors go together, see `stats.descriptive.averages`; no interval where a run has none.
-    `counts` has the partial runs apart; `models` and `latest` are of all complete runs.
+    `counts` has the partial and the decided runs apart; `models` and `latest` are of all complete runs.
     """
 
     average: float | None
@@ -160,7 +181,13 @@ def exam_of(run: RunLine) -> tuple[str, str | None, bool]:
 
 
 def latest_source(context: Context) -> str | None:
-    """The suite or file of the newest run, on sample rows only where there is nothing else; None without a run."""
+    """The suite or file of the newest exam that has a score, on sample rows only where there is nothing else.
+
+    Without one, that of the newest run; None without a run.
+    """
+    for wanted in (RunFilter(sample=False), RunFilter()):
+        if source := history.latest_scored(context.store, Searched(wanted, kind="exam")):
+            return source
     for wanted in (RunFilter(sample=False), RunFilter()):
         if last := lists.newest(context.store, wanted):
             return last.source
@@ -173,16 +200,32 @@ def board_suite(context: Context, project_id: int | None) -> str:
 
 
 def page(
-    context: Context, asked: Searched, *, before: int | None = None, limit: int = 50
+    context: Context,
+    asked: Searched,
+    *,
+    before: int | None = None,
+    limit: int = 50,
+    order: Order = NEWEST_FIRST,
 ) -> tuple[list[RunLine], int | None, Figures]:
     """Runs, what begins the next page, and the runs' scores."""
     make_good(context)
-    lines, after = history.page(context.store, asked, before=before, limit=limit)
+    lines, after = history.page(context.store, asked, before=before, limit=limit, order=order)
     return lines, after, figures_of(context, lines)
 
 
+def facts_of(context: Context, lines: Sequence[RunLine]) -> dict[str, Facts]:
+    """By id: of what kind each run is, whose, how long it took and what it cost."""
+    return history.facts(context.store, [line.id for line in lines])
+
+
+def users(context: Context) -> list[str]:
+    """Whose jobs there are."""
+    return history.users(context.store)
+
+
 def rates(context: Context, asked: Searched) -> tuple[dict[str, int], float | None]:
-    """Runs by state, and the share of the ended ones that are complete; None if none has ended."""
+    """Runs by state, and the share of the ended ones that are complete or decided; None if none has ended."""
     counts = history.counts(context.store, asked)
     ended = sum(counts.get(name, 0) for name in ENDED)
-    return counts, counts.get("completed", 0) / ended if ended else None
+    good = counts.get("completed", 0) + counts.get(DECIDED, 0)
+    return counts, good / ended if ended else None

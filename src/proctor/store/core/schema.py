@@ -25,7 +25,7 @@ from proctor.store.core.documented_views import VIEWS, create_views
 from proctor.store.core.tables import METADATA, PROJECT, STAMP, STAMPS
 from proctor.store.core.walls import WALL, Reach, hold
 
-HEAD = "0014"  # newest file of migrations/versions
+HEAD = "0015"  # newest file of migrations/versions
 
 LOG = logging.getLogger("proctor.store")
 OWNER_ALONE = 0o600

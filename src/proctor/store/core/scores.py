@@ -14,6 +14,8 @@ from proctor.store.core.schema import Database
 from proctor.store.core.tables import RUN, SCORE
 from proctor.types import Run
 
+AT_ONCE = 500  # ids of one statement
+
 
 @dataclass(frozen=True, slots=True)
 class Figures:
@@ -40,6 +42,18 @@ def put_scores(connection: Connection, num: int, scores: Sequence[Score]) -> Non
 def read(connection: Connection, num: int) -> tuple[Score, ...]:
     query = select(SCORE).where(SCORE.c.run_num == num).order_by(SCORE.c.place)
     return tuple(_score(row) for row in connection.execute(query))
+
+
+def headlines(store: Database, run_ids: Sequence[str]) -> dict[str, Score]:
+    """The kept headlines of runs by their ids; a run that has none is left out."""
+    found: dict[str, Score] = {}
+    with store.reading() as connection:
+        for start in range(0, len(run_ids), AT_ONCE):
+            some = run_ids[start : start + AT_ONCE]
+            query = select(RUN.c.id, *SCORE.c).join(SCORE, SCORE.c.run_num == RUN.c.num)
+            for row in connection.execute(query.where(RUN.c.id.in_(some), SCORE.c.place == 0)):
+                found[row.id] = _score(row)
+    return found
 
 
 def lacking(store: Database) -> list[str]:

@@ -206,11 +206,12 @@ SCORE = Table(
     PrimaryKeyConstraint("run_num", "task", "metric"),
 )
 
-# Whoever reads figures of several runs asks first whether an ended run lacks its own; nearly none does.
-partial_index("run_lacking", RUN.c.num, "summary IS NULL AND finished_at IS NOT NULL")
-
+# Whoever reads figures of several runs asks first whether an ended run lacks its own, and whether one has ended.
+partial_index("run_lacking", "summary IS NULL AND finished_at IS NOT NULL", RUN.c.num)
+_ENDED = (RUN.c[name] for name in ("source", "model", "project_id", "finished_at", "settled"))
+partial_index("run_ended", "finished_at IS NOT NULL", *_ENDED)
 # Lists show the headlines of thousands of runs; partial, so that no other query is planned by it.
-partial_index("score_headline", SCORE.c.run_num, "place = 0")
+partial_index("score_headline", "place = 0", SCORE.c.run_num)
 
 PROJECT = Table(
     "project",
@@ -220,7 +221,6 @@ PROJECT = Table(
     Column("created_at", Double, nullable=False),
     sqlite_autoincrement=True,
 )
-
 # The state of a job is its run's status; here stands only what the queue needs besides.
 JOB = Table(
     "job",

@@ -91,7 +91,7 @@ def submit_all(
     with store.writing() as connection:
         alone(connection)
         check_project(connection, ticket.project_id)
-        _check_room(connection, ticket.user, most_queued)
+        check_room(connection, ticket.user, most_queued)
         plan_id = str(uuid.uuid4())
         body = {"id": plan_id, "name": plan.name, "body": plan_to_json(plan), "created_at": now}
         connection.execute(PLAN.insert(), body)
@@ -198,7 +198,7 @@ def restart(store: Database, run_id: str, *, most_queued: int, now: float) -> Ru
         partial = row.status == Status.COMPLETED.value and row.settled < row.planned
         if row.status not in (Status.FAILED.value, Status.CANCELLED.value) and not partial:
             raise Conflict(f"Run {run_id} is {row.status}: there is nothing to restart")
-        _check_room(connection, row.user, most_queued, besides=row.plan_id)
+        check_room(connection, row.user, most_queued, besides=row.plan_id)
         connection.execute(
             update(JOB).where(JOB.c.run_num == row.num).values(run_after=now, tries=0, cancel_at=None)
         )
@@ -306,7 +306,7 @@ def _queued(connection: Connection, user: str, besides: str | None = None) -> in
     return queued
 
 
-def _check_room(connection: Connection, user: str, most: int, *, besides: str | None = None) -> None:
+def check_room(connection: Connection, user: str, most: int, *, besides: str | None = None) -> None:
     queued = _queued(connection, user, besides)
     if queued >= most:
         raise QueueFull(f"{user} has {queued} runs waiting, and {most} may wait at once")

@@ -135,6 +135,16 @@ def used_up(turn: Schedule, *, next_at: float, now: float) -> Also:
     return write
 
 
+def ran_besides(turn: Schedule, *, now: float) -> Also:
+    """What `queue.submit` does besides: the schedule's last run is this one, and its next time stays."""
+
+    def write(connection: Connection, run: Run) -> None:
+        told = {"last_run_id": run.id, "last_at": now, "last_error": None}
+        connection.execute(update(SCHEDULE).where(SCHEDULE.c.id == turn.id).values(**told))
+
+    return write
+
+
 def passed_over(store: Database, turn: Schedule, error: str, *, next_at: float, now: float) -> bool:
     """Say why a due time led to no run. False if another worker has dealt with it."""
     with store.writing() as connection:

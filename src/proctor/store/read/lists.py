@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Select, func, or_, select
+from sqlalchemy import ColumnElement, Select, and_, func, or_, select
 
 from proctor.errors import NotFound
+from proctor.findings.looks import DECIDED
 from proctor.store.core.schema import Database
 from proctor.store.core.tables import JOB, RUN
 from proctor.types import Status
@@ -40,6 +41,13 @@ class RunLine(NamedTuple):
     @property
     def partial(self) -> bool:
         return self.settled < self.planned or bool(self.stopped)
+
+    @property
+    def decided(self) -> bool:
+        """Ended before its last item because the verdict was decided: as it was asked to, so nothing is missing."""
+        return (
+            self.status == Status.COMPLETED and bool(self.stopped) and str(self.stopped).startswith(DECIDED)
+        )
 
     @property
     def unmeasured(self) -> int:
@@ -86,6 +94,34 @@ def newest(store: Database, wanted: RunFilter) -> RunLine | None:
     with store.reading() as connection:
         row = connection.execute(query).one_or_none()
     return None if row is None else RunLine(*row)
+
+
+def before(store: Database, run_id: str) -> tuple[RunLine, RunLine] | None:
+    """A complete run, and the complete one before it that the same model was asked; None where there is none."""
+    later, earlier = RUN.alias("later"), RUN
+    same = [earlier.c[name] == later.c[name] for name in ("provider", "model", "comparability")]
+    same.append(earlier.c.exam.is_not_distinct_from(later.c.exam))
+    query = (
+        select(*COLUMNS, *(later.c[name] for name in RunLine._fields))
+        .join(later, and_(*same, earlier.c.created_at < later.c.created_at))
+        .where(later.c.id == run_id, *(clause for table in (later, earlier) for clause in complete(table)))
+        .order_by(earlier.c.created_at.desc(), earlier.c.num.desc())
+        .limit(1)
+    )
+    with store.reading() as connection:
+        row = connection.execute(query).one_or_none()
+    width = len(COLUMNS)
+    return None if row is None else (RunLine(*row[width:]), RunLine(*row[:width]))
+
+
+def complete(of: Any = RUN) -> list[ColumnElement[bool]]:
+    """That a run is completed and lacks nothing."""
+    return [
+        of.c.status == Status.COMPLETED.value,
+        of.c.settled >= of.c.planned,
+        of.c.stopped.is_(None),
+        of.c.comparability.is_not(None),
+    ]
 
 
 def exists(store: Database, wanted: RunFilter) -> bool:
@@ -142,8 +178,26 @@ def states(store: Database) -> dict[str, int]:
     return {status.value: found.get(status.value, 0) for status in Status}
 
 
-def mark(store: Database) -> tuple[Any, ...]:
-    """Something that is another after any run has begun, ended or been deleted."""
-    query = select(func.count(), func.max(RUN.c.num), func.max(RUN.c.finished_at), func.max(RUN.c.started_at))
+def mark(store: Database, project_id: int | None = None) -> tuple[Any, ...]:
+    """Something that is another after any run (of a project) was made, ended, taken up again or deleted."""
+    query = select(func.count(), func.max(RUN.c.num))
+    if project_id is not None:
+        query = query.where(RUN.c.project_id == project_id)
+    with store.reading() as connection:
+        there = tuple(connection.execute(query).one())
+    return (*there, *ended_mark(store, RunFilter(project_id=project_id)))
+
+
+def ended_mark(store: Database, of: RunFilter) -> tuple[Any, ...]:
+    """Something that is another after such a run has ended, was taken up again, or was deleted; not as runs go on.
+
+    Of the filter count the source, the project, and the model's name. One index has all of it.
+    """
+    columns = (func.count(), func.max(RUN.c.finished_at), func.sum(RUN.c.settled))
+    query = select(*columns).where(RUN.c.finished_at.is_not(None))
+    plain = None if of.model and "/" in of.model else of.model  # with its provider it may be a name too
+    for column, value in ((RUN.c.source, of.source), (RUN.c.model, plain), (RUN.c.project_id, of.project_id)):
+        if value is not None:
+            query = query.where(column == value)
     with store.reading() as connection:
         return tuple(connection.execute(query).one())

@@ -71,7 +71,7 @@ def page(
     # Few rows are found by their ids and then sorted: no index may offer their order, or all the run is walked.
     place = (ATTEMPT.c.position + 0 if few else ATTEMPT.c.position, ATTEMPT.c.repeat)
     keys = select(*_KEY).where(ATTEMPT.c.run_num == num, is_latest())
-    base = _filtered(keys, num, wanted, by_id=window is None)
+    base = filtered(keys, num, wanted, by_id=window is None)
     if after is not None:
         here, there = tuple_(*place), tuple_(*after)
         base = base.where(here < there if wanted.descending else here > there)
@@ -147,7 +147,8 @@ def _last_of(
     return ResultsPage(rows, Cursor(edge, 0 if wanted.descending else 2**30), searched_to=edge)
 
 
-def _filtered(query: Select[Any], num: int, wanted: Filter, *, by_id: bool) -> Select[Any]:
+def filtered(query: Select[Any], num: int, wanted: Filter, *, by_id: bool) -> Select[Any]:
+    """With the conditions on notes, ids and texts; those on tasks and outcomes choose an index, and come besides."""
     a = ATTEMPT.c
     if wanted.show == "flagged":
         flagged = and_(NOTE.c.run_num == num, NOTE.c.flag)
@@ -203,11 +204,12 @@ def neighbours(store: Store, run_id: str, row: AttemptRow, wanted: Filter) -> li
     return found
 
 
-def attempts_of(store: Store, run_id: str, item_id: str, repeat: int) -> list[AttemptRow]:
-    """All attempts at one asking, the last first. Raises NotFound for the run."""
+def attempts_of(store: Store, run_id: str, item_id: str, repeat: int | None) -> list[AttemptRow]:
+    """All attempts at one asking, the last first; None: at each. Raises NotFound for the run."""
     a = ATTEMPT.c
-    query = select(*COLUMNS).where(
-        a.run_num == store.number(run_id), a.item_id == item_id, a.repeat == repeat
-    )
+    query = select(*COLUMNS).where(a.run_num == store.number(run_id), a.item_id == item_id)
+    if repeat is not None:
+        query = query.where(a.repeat == repeat)
     with store.reading() as connection:
-        return [attempt_row(row) for row in connection.execute(query.order_by(a.attempt.desc()))]
+        rows = connection.execute(query.order_by(a.repeat, a.attempt.desc()))
+        return [attempt_row(row) for row in rows]

@@ -17,7 +17,7 @@ from proctor.service.watch.job_states import JobState
 from proctor.types import Run
 from proctor.web.addresses import query
 from proctor.web.dependencies import OpenContext, Project, Reader, RunId
-from proctor.web.events import changes, event_stream
+from proctor.web.events import Events
 from proctor.web.render import show
 
 ROUTER = APIRouter()
@@ -67,13 +67,13 @@ def ended(
 
 
 @ROUTER.get("/batches/events")
-async def events(context: OpenContext, user: Reader, project: Project) -> Response:
+async def events(following: Events, context: OpenContext, user: Reader, project: Project) -> Response:
     """Says `changed` whenever a batch that works or waits has moved."""
 
     def look() -> list[tuple[object, ...]]:
         return [(state.run.id, *state.mark) for state in at_work(context, project)]
 
-    return event_stream(changes(look))
+    return await following.of(("batches", project), look)
 
 
 @ROUTER.get("/runs/{run_id}/output")

@@ -16,12 +16,14 @@ from proctor.service.batches.find.filters import RowFilter
 from proctor.service.batches.results import RequestRow
 from proctor.service.context import Context
 from proctor.service.watch import job_states
+from proctor.service.watch.item import AnswerAsked, answer
 from proctor.types import Run
 from proctor.web.addresses import decoded, query
 from proctor.web.batches.listing import holds_requests
 from proctor.web.dependencies import OpenContext, Reader, RunId, Text, go, is_fragment
 from proctor.web.markdown import markdown
 from proctor.web.render import show
+from proctor.web.runs.one import elsewhere, why
 
 ROUTER = APIRouter()
 PAGE_ROWS = 50
@@ -44,6 +46,22 @@ LABELLED = (
     ("best", "best"),
     ("edited", "edited"),
 )
+# name, what stands above it, and what it is sorted by; in the order of the table.
+COLUMNS = (
+    ("request", "Request", ""),
+    ("reply", "Reply", ""),
+    ("status", "Status", ""),
+    ("finish", "Finish", ""),
+    ("candidate", "Candidate", ""),
+    ("tokens_in", "Tokens in", "input_tokens"),
+    ("tokens", "Tokens out", "output_tokens"),
+    ("first_token", "First token", ""),
+    ("latency", "Time", "latency"),
+    ("cost", "Cost", ""),
+    ("label", "Label", ""),
+)
+USUAL = ("request", "reply", "status", "tokens", "latency", "label")
+COLUMNS_ASKED = ("columns", "column")
 Word = Annotated[str, Query(max_length=30)]
 CustomId = Annotated[str, Path(max_length=20_000)]
 
@@ -66,13 +84,23 @@ class RequestsQuery:
     order: Word = ""
     descending: Word = ""
     blind: Word = ""
+    columns: Annotated[str, Query(max_length=200)] = ""
+    column: Annotated[tuple[str, ...], Query(max_length=len(COLUMNS))] = ()  # as a form of boxes sends them
+
+    @property
+    def shown(self) -> list[str]:
+        """The columns that are wanted, in the order of the table; the usual ones where none was named."""
+        wanted = set(self.column or self.columns.split(","))
+        return [name for name, _, _ in COLUMNS if name in wanted] or list(USUAL)
 
     def query(self) -> dict[str, Any]:
-        return {name: value for name, value in asdict(self).items() if value}
+        told = {name: value for name, value in asdict(self).items() if value and name not in COLUMNS_ASKED}
+        return told if self.shown == list(USUAL) else {**told, "columns": ",".join(self.shown)}
 
     def wanted(self) -> RowFilter:
         """Raises: ConfigError."""
-        return RowFilter.of({name: value for name, value in self.query().items() if name != "blind"})
+        told = {name: value for name, value in self.query().items() if name not in ("blind", "columns")}
+        return RowFilter.of(told)
 
 
 Filtered = Annotated[RequestsQuery, Depends()]
@@ -86,29 +114,78 @@ def batch_of(context: Context, run_id: str) -> Run:
     return run
 
 
+@dataclass(frozen=True, slots=True)
+class OpenedRequest:
+    """Where the page of the list begins, which request of it is open beside it, and what its reply is compared with."""
+
+    after: Text = ""
+    at: Annotated[str, Query(max_length=20_000)] = ""
+    beside: Annotated[str, Query(max_length=100)] = ""
+
+
+OpenRequest = Annotated[OpenedRequest, Depends()]
+
+
 @ROUTER.get("/runs/{run_id}/requests")
 def table(
-    request: Request, context: OpenContext, user: Reader, run_id: RunId, asked: Filtered, after: Text = ""
+    request: Request, context: OpenContext, user: Reader, run_id: RunId, asked: Filtered, opened: OpenRequest
 ) -> Response:
     run = batch_of(context, run_id)
     if run_id != run.id:
         return go(request, f"/runs/{run.id}/requests{query(asked.query())}".removesuffix("?"))
-    page = results.page(context, run, asked.wanted(), after=after or None, limit=PAGE_ROWS)
-    facts: dict[str, Any] = {"run": run, "page": page, "asked": asked.query(), "after": after}
-    if is_fragment(request) and request.headers.get("hx-target") == "rows":
+    piece = request.headers.get("hx-target") if is_fragment(request) else None
+    facts: dict[str, Any] = {"run": run, "asked": asked.query(), "opened": opened, "pane_of": None}
+    facts["blind"] = bool(asked.blind)
+    if opened.at:
+        facts["pane_of"] = facts_of(context, run, opened.at, opened.beside)
+    if piece == "pane" and opened.at:
+        return show(request, "_batch_pane.html", **facts)
+    facts |= _listed(context, run, asked, opened.after)
+    if piece == "rows":
         return show(request, "_batch_rows.html", **facts)
     return show(
         request,
         "batch_results.html",
         here="batches",
-        filter=asked,
-        statuses=STATUSES,
         finishes=FINISHES,
+        statuses=STATUSES,
         labelled=LABELLED,
         candidates=results.candidates(context, run),
         label_counts=labels.counts(context, run.id),
         **facts,
     )
+
+
+def _listed(context: Context, run: Run, asked: RequestsQuery, after: str) -> dict[str, Any]:
+    shown = asked.shown
+    return {
+        "page": results.page(context, run, asked.wanted(), after=after or None, limit=PAGE_ROWS),
+        "filter": asked,
+        "after": after,
+        "columns": [each for each in COLUMNS if each[0] in shown],
+        "all_columns": COLUMNS,
+    }
+
+
+def facts_of(context: Context, run: Run, custom_id: str, beside: str = "") -> dict[str, Any]:
+    """What pages show of one request: the same beside a list and on its own page. Raises: NotFound, ConfigError."""
+    found = results.one(context, run, custom_id)
+    text = str(found.said.get("text") or "")
+    told = answer(context, run, AnswerAsked(custom_id, beside=beside))
+    return {
+        "found": found,
+        "row": found.row.attempt,
+        "text": text,
+        "as_markdown": markdown(text),
+        "as_json": laid_out(text) if text.lstrip().startswith(("{", "[")) else None,
+        "sent": laid_out(found.request.body.decode("utf-8", "replace")) if found.request else None,
+        "custom_id": custom_id,
+        "labels": found.labels,
+        "came": json.dumps(_line(found.row), indent=2, ensure_ascii=False),
+        "why": why(run, told),
+        "told": told,
+        **elsewhere(run, told),
+    }
 
 
 @ROUTER.get("/runs/{run_id}/requests/{name:path}")
@@ -133,24 +210,15 @@ def one_by_bytes(
 
 def _one(request: Request, context: Context, run_id: str, custom_id: str, asked: RequestsQuery) -> Response:
     run = batch_of(context, run_id)
-    found = results.one(context, run, custom_id)
-    text = str(found.said.get("text") or "")
+    beside = request.query_params.get("beside", "")[:100]
     return show(
         request,
         "batch_item.html",
         here="batches",
         run=run,
-        found=found,
-        row=found.row.attempt,
-        text=text,
-        as_markdown=markdown(text),
-        as_json=laid_out(text) if text.lstrip().startswith(("{", "[")) else None,
-        sent=laid_out(found.request.body.decode("utf-8", "replace")) if found.request else None,
-        custom_id=custom_id,
-        labels=found.labels,
-        came=json.dumps(_line(found.row), indent=2, ensure_ascii=False),
         asked=asked.query(),
         blind=bool(asked.blind),
+        **facts_of(context, run, custom_id, beside),
     )
 
 

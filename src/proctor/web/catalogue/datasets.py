@@ -74,7 +74,7 @@ async def upload(request: Request, context: OpenContext, user: Runner) -> Respon
         await run_in_threadpool(check_room, context.settings, request.headers.get("content-length"))
         kind = request.headers.get("content-type", "")
         async with received(request.stream(), kind, context.settings, most_files=kept.MOST_FILES) as came:
-            made = await run_in_threadpool(_kept, context, user, came)
+            made = await run_in_threadpool(keep_upload, context, user, came)
     except ClientDisconnect:
         return Response("The upload broke off", 400)
     except ProctorError as problem:
@@ -82,7 +82,7 @@ async def upload(request: Request, context: OpenContext, user: Runner) -> Respon
     return go(request, f"/datasets/{made.id}", "" if made.made else f"It is here already, as {made.name}.")
 
 
-def _kept(context: OpenContext, user: User, came: Upload) -> Dataset | Requests:
+def keep_upload(context: OpenContext, user: User, came: Upload) -> Dataset | Requests:
     """Raises: ProctorError."""
     fields = dict(came.fields)
     name, project = fields.pop("name", "").strip() or None, fields.pop("project", "1")
@@ -218,12 +218,17 @@ def _page(
 def read_otherwise(
     request: Request, dataset_id: str, context: OpenContext, user: Runner, form: Filling
 ) -> Response:
+    """Read its rows as the form says."""
+    return _changed(request, context, user, dataset_id, layout=layout_of(form))
+
+
+def layout_of(form: FormData) -> Layout:
     """Every column of the form says what it is, so that none is guessed; `guess` leaves all to their names again."""
     columns = [str(value) for value in form.getlist("column")]
     chosen = [str(value) for value in form.getlist("part")]
     words = [f"{part}={name}" for name, part in zip(columns, chosen, strict=False) if part in PARTS]
     words += [f"{part}=" for part in ("choices", "id", "cluster") if part not in chosen]
-    layout = Layout(
+    return Layout(
         columns=() if form.get("guess") or not columns else tuple(words),
         sheet=str(form.get("sheet") or "") or None,
         answer_type=_one_of(form.get("answer_type"), ANSWERS),  # type: ignore[arg-type]  # checked by Layout
@@ -231,7 +236,6 @@ def read_otherwise(
         lenient=form.get("lenient") == "on",
         grader=str(form.get("grader") or "").strip() or None,
     )
-    return _changed(request, context, user, dataset_id, layout=layout)
 
 
 def _one_of(value: object, known: tuple[tuple[str, str], ...]) -> str | None:

@@ -2,27 +2,55 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
 from proctor.errors import ConfigError, MetricMissing, NotFound
 from proctor.findings import Basis, Board, BoardRow
+from proctor.findings.heat import Heat, HeatRow
 from proctor.service.context import Context
+from proctor.service.evidence.board_report import board_report
 from proctor.service.evidence.cache import Lately
+from proctor.service.evidence.heat import of_results
 from proctor.service.evidence.leaderboard import risen
+from proctor.service.evidence.short import board_in_short
+from proctor.service.evidence.standing import names_of
+from proctor.service.evidence.tradeoffs import against_cost, against_time, per_1000
 from proctor.service.results.speeds import common, unlike
+from proctor.service.watch.by_suite import by_suite
 from proctor.service.watch.overview import board_suite
+from proctor.web.addresses import query
 from proctor.web.dependencies import OpenContext, Project, Reader, Text
-from proctor.web.evidence.compare import metrics_of, sources
+from proctor.web.evidence.choosing import sources
+from proctor.web.evidence.compare import metrics_of
+from proctor.web.evidence.drawn import differing_path, results_path, tradeoffs_of
 from proctor.web.files import as_csv, as_file
-from proctor.web.render import show
-from proctor.web.words import ERROR_TITLES, things
+from proctor.web.heat import HeatAsked, HeatPlace, heat_view
+from proctor.web.intervals import ScoreLine, plot_of
+from proctor.web.render import problem_facts, show
+from proctor.web.words import things
 
 ROUTER = APIRouter()
+ALL = "all"  # instead of a suite: models by suites
 SMALL = 100  # items below which a board says so
 Top = Annotated[int, Query(ge=1, le=1000)]
+
+
+@dataclass(frozen=True, slots=True)
+class BoardQuery:
+    """Which board, as the address has it. The suite "all" is models by suites."""
+
+    project: Project
+    suite: Text = ""
+    metric: Text = ""
+    limit: Top = 10
+
+    def query(self) -> dict[str, Any]:
+        told = {"suite": self.suite, "metric": self.metric, "limit": self.limit, "project": self.project}
+        return {name: value for name, value in told.items() if value}
 
 
 @ROUTER.get("/leaderboard")
@@ -30,44 +58,83 @@ def leaderboard(
     request: Request,
     context: OpenContext,
     user: Reader,
-    project: Project,
-    suite: Text = "",
-    metric: Text = "",
-    limit: Top = 10,
+    asked: Annotated[BoardQuery, Depends()],
+    drawn: Annotated[HeatAsked, Depends()],
 ) -> Response:
     """The board; where no suite is chosen, GLUE's, unless other suites alone have real runs."""
-    suite = suite or board_suite(context, project)
-    board, problem = None, None
+    suite = asked.suite or board_suite(context, asked.project)
+    facts: dict[str, Any] = {
+        "here": "leaderboard",
+        "board": None,
+        "problem": None,
+        "suites": None,
+        "sources": [(ALL, "All suites"), *sources(context)],
+        "project": asked.project,
+        "metrics": metrics_of(()),
+        "asked": {
+            "suite": suite,
+            "metric": asked.metric or "accuracy",
+            "limit": asked.limit,
+            "project": asked.project or "",
+        },
+    }
+    if suite == ALL:
+        return show(request, "leaderboard.html", **facts | _suites(context, asked, drawn))
     try:
-        metric, board = ranked(context, suite, metric, limit, project)
+        metric, board = ranked(context, suite, asked.metric, asked.limit, asked.project)
     except NotFound:
-        pass  # the page says that there is nothing to rank
+        return show(request, "leaderboard.html", **facts)  # the page says that there is nothing to rank
     except ConfigError as error:
-        title = ERROR_TITLES.get(error.slug, ERROR_TITLES[""])
-        problem = {
-            "title": title,
-            "detail": str(error),
-            "cure": error.cure,
-            "slug": error.slug,
-            "request_id": "",
-        }
-    return show(
-        request,
-        "leaderboard.html",
-        here="leaderboard",
-        board=board,
-        problem=problem,
-        rows=_rows(board) if board else [],
-        tasks=board is not None and all(things(place.result.run) == "trials" for place in board.places),
-        unlike_times=unlike([place.result for place in board.places]) if board else "",
-        apart=board is not None and any(_apart(place) for place in board.places),
-        small=board is not None and min(place.score.scored for place in board.places) < SMALL,
-        sample=board is not None and any(place.result.run.sample for place in board.places),
-        sources=sources(context),
-        metrics=metrics_of(place.result for place in board.places) if board else metrics_of(()),
-        asked={"suite": suite, "metric": metric or "accuracy", "limit": limit, "project": project or ""},
-        project=project,
+        return show(request, "leaderboard.html", **{**facts, "problem": problem_facts(error)})
+    facts["asked"]["metric"] = metric
+    return show(request, "leaderboard.html", **facts | _ranked(context, board, suite, asked, drawn))
+
+
+def _ranked(
+    context: Context, board: Board, suite: str, asked: BoardQuery, drawn: HeatAsked
+) -> dict[str, Any]:
+    results = [place.result for place in board.places]
+    names = names_of(results)
+    scores = [place.score for place in board.places]
+    lines = [
+        ScoreLine(
+            names[each.result.run.id], f"/runs/{each.result.run.id}", each.score, each.rank == 1, ranks(each)
+        )
+        for each in board.places
+    ]
+    traded = against_cost(results, scores, names), against_time(context, results, scores, names)
+    heat = of_results(results, names, asked.metric or "score")
+    place = HeatPlace("/leaderboard", {**asked.query(), "suite": suite}, results_path, differing_path)
+    return {
+        "board": board,
+        "short": board_in_short(board, names),
+        "plot": plot_of(lines, board.metric),
+        "heat": heat_view(heat, drawn, place) if heat.rows else None,
+        "tradeoffs": tradeoffs_of(traded, board.metric),
+        "rows": _rows(board),
+        "tasks": all(things(result.run) == "trials" for result in results),
+        "unlike_times": unlike(results),
+        "apart": any(_apart(place) for place in board.places),
+        "small": min(score.scored for score in scores) < SMALL,
+        "sample": any(result.run.sample for result in results),
+        "metrics": metrics_of(results),
+    }
+
+
+def _suites(context: Context, asked: BoardQuery, drawn: HeatAsked) -> dict[str, Any]:
+    """Models by suites; a cell leads to its run, a gap to the comparison."""
+
+    def compared(row: HeatRow, best: str, worst: str) -> str:
+        return "/compare" + query({"runs": [best, worst]})
+
+    heat: Heat = Lately(context).kept(
+        ("by suite", asked.limit, asked.project),
+        lambda: by_suite(context, most=asked.limit, project_id=asked.project),
     )
+    place = HeatPlace(
+        "/leaderboard", {**asked.query(), "suite": ALL}, lambda row, run_id: f"/runs/{run_id}", compared
+    )
+    return {"suites": heat_view(heat, drawn, place)}
 
 
 def ranked(context: Context, suite: str, metric: str, limit: int, project: int | None) -> tuple[str, Board]:
@@ -83,6 +150,11 @@ def ranked(context: Context, suite: str, metric: str, limit: int, project: int |
         return "score", Lately(context).board(suite, "score", limit, project)
 
 
+def ranks(place: BoardRow) -> str:
+    """The rank, or the ranks that it may have."""
+    return f"{place.rank}" if place.rank == place.lowest else f"{place.rank}\u2013{place.lowest}"
+
+
 def _apart(place: BoardRow) -> bool:
     """Whether the board ranks by another number than the run's headline."""
     return bool(place.result.scores) and place.result.scores[0].estimate != place.score
@@ -95,15 +167,22 @@ def _rows(board: Board) -> list[dict[str, Any]]:
 
 def _row(place: BoardRow, clock: Basis | None) -> dict[str, Any]:
     tally = place.result.tally
-    asked = sum(tally.outcomes.values())
     return {
         "place": place,
         "clock": tally.speed.told_by(clock) if tally.speed else None,
         "headline": place.result.scores[0] if place.result.scores else None,
         "run": place.result.run,
         "trend": risen(place.trend.estimate) if place.trend else None,
-        "cost_per_1000": 1000 * tally.cost_usd / asked if tally.cost_usd is not None and asked else None,
+        "cost_per_1000": per_1000(place.result),
     }
+
+
+@ROUTER.get("/leaderboard/report")
+def download(context: OpenContext, user: Reader, asked: Annotated[BoardQuery, Depends()]) -> Response:
+    """The board's report as one HTML file that needs no server. Raises NotFound, ConfigError."""
+    suite = asked.suite or board_suite(context, asked.project)
+    metric, _ = ranked(context, suite, asked.metric, asked.limit, asked.project)
+    return as_file(board_report(context, suite, metric, asked.limit, asked.project), "leaderboard.html")
 
 
 @ROUTER.get("/leaderboard/export")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -12,32 +11,38 @@ from pydantic import BeforeValidator, NonNegativeFloat
 from starlette.responses import Response
 
 from proctor.errors import ConfigError, NotFound, ProctorError
-from proctor.figures import dollars, fraction, speed, unmeasured
+from proctor.figures import unmeasured
 from proctor.findings import METRIC_VERSIONS, Basis, Comparison, Evaluation, RunResult, Score
 from proctor.service.checked.at_hand import judges_here
 from proctor.service.context import Context
 from proctor.service.data.transfer import report
 from proctor.service.evidence.cache import Lately
-from proctor.service.evidence.compare import Compared, Differing
+from proctor.service.evidence.compare import Compared, Comparing, Differing
 from proctor.service.evidence.evaluation import downwards
+from proctor.service.evidence.short import in_short
 from proctor.service.evidence.standing import Standing, standing
+from proctor.service.evidence.tradeoffs import against_cost, against_time
 from proctor.service.kinds import kind_of
 from proctor.service.looks.words import looks_said
-from proctor.service.opening.catalogue import suite_facts
 from proctor.service.results.speeds import common
-from proctor.service.watch import job_states
-from proctor.service.watch.job_states import JobState, RunFilter, RunLine
 from proctor.types import Status
 from proctor.web.addresses import query
 from proctor.web.dependencies import OpenContext, Project, Reader, Text, go
-from proctor.web.events import event_stream, until_ended
-from proctor.web.files import as_report
+from proctor.web.events import Events
+from proctor.web.evidence.choosing import are_batches, choices, picked, sources
+from proctor.web.evidence.drawn import differing_path, results_path, tradeoffs_of
+from proctor.web.files import as_file, as_report
+from proctor.web.heat import HeatAsked, HeatPlace, heat_view
+from proctor.web.intervals import ScoreLine, plot_of
 from proctor.web.render import show
 from proctor.web.walks import walks_of
 from proctor.web.words import ERROR_TITLES
 
+__all__ = ["ROUTER", "compare", "metrics_of", "on_front", "sources"]
+
 ROUTER = APIRouter()
 MOST_COMPARED = 8
+COMPARED_ANEW_S = 30.0  # at most, between two looks of a browser at large runs that are still at work
 ITEMS = 200
 SHOWN_ITEMS = 25
 AT_WORK = (Status.PENDING, Status.RUNNING)
@@ -57,73 +62,50 @@ class CompareQuery:
     # A field left empty is none: a hundredth of the metric's range.
     margin: Annotated[NonNegativeFloat | None, BeforeValidator(lambda given: given or None), Query()] = None
     mode: Text = ""
+    task: Text = ""
 
     def names(self) -> list[str]:
         return list(dict.fromkeys(name for name in self.runs if name))
 
+    def query(self) -> dict[str, Any]:
+        """What the address has of it; what is usual is left out."""
+        told = {
+            "suite": self.suite,
+            "metric": self.metric if self.metric != "score" else "",
+            "margin": self.margin,
+        }
+        told |= {"mode": self.mode, "task": self.task, "project": self.project}
+        return {"runs": self.names(), **{name: value for name, value in told.items() if value}}
+
+
+Asked = Annotated[CompareQuery, Depends()]
+Drawn = Annotated[HeatAsked, Depends()]
+
 
 @ROUTER.get("/compare")
-def compare(
-    request: Request, context: OpenContext, user: Reader, asked: Annotated[CompareQuery, Depends()]
-) -> Response:
-    if len(asked.names()) >= 2 and _are_batches(context, asked.names()):
-        return go(request, "/batches/compare" + query({"runs": asked.names()}))
-    lines = _complete(context, asked.suite, asked.project)
+def compare(request: Request, context: OpenContext, user: Reader, asked: Asked, drawn: Drawn) -> Response:
+    names = asked.names()
+    if len(names) >= 2 and are_batches(context, names):
+        return go(request, "/batches/compare" + query({"runs": names}))
     facts: dict[str, Any] = {
-        "choices": _choices(lines, asked.runs),
+        "choices": choices(context, asked.suite, asked.project, names),
+        "picked": picked(context, names, asked.query()),
+        "most": MOST_COMPARED,
         "suites": sources(context),
-        "asked": {"runs": asked.runs, "suite": asked.suite, "metric": asked.metric, "mode": asked.mode},
+        "asked": asked,
+        "here_query": asked.query(),
         "project": asked.project,
         "margin": asked.margin,
         "metrics": metrics_of(()),
         "modes": MODES,
         "shown_items": SHOWN_ITEMS,
+        "most_items": ITEMS,
         "found": None,
         "problem": None,
     }
-    if len(asked.names()) >= 2:
-        facts |= _compared(context, asked)
+    if len(names) >= 2:
+        facts |= _compared(context, asked, drawn)
     return show(request, "compare.html", here="compare", **facts)
-
-
-def _are_batches(context: Context, names: list[str]) -> bool:
-    """Whether all are runs of requests without right answers, whose replies are compared and not their scores."""
-    try:
-        runs = [job_states.run_of(context, name) for name in names]
-    except NotFound:
-        return False
-    return all(run.comparability is None and kind_of(run.cell.source).holds == "requests" for run in runs)
-
-
-def _complete(context: Context, suite: str, project: int | None) -> list[RunLine]:
-    wanted = RunFilter(source=suite or None, status=Status.COMPLETED, project_id=project, graded=True)
-    lines = job_states.run_lines(context, wanted, limit=2000)[0]
-    return [line for line in lines if line.complete]
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A model that may be compared, and its complete runs."""
-
-    name: str
-    runs: int
-    newest: RunLine
-    chosen: bool
-
-
-def _choices(lines: list[RunLine], chosen: tuple[str, ...]) -> list[Choice]:
-    found: dict[str, list[RunLine]] = {}
-    for line in lines:
-        found.setdefault(line.full_model, []).append(line)
-    return [Choice(name, len(of), of[0], name in chosen) for name, of in sorted(found.items())]
-
-
-def sources(context: Context) -> list[tuple[str, str]]:
-    """Suites, and whatever else has runs."""
-    named = [(each["suite"], each["title"]) for each in suite_facts()]
-    known = {name for name, _ in named}
-    seen = dict.fromkeys(line.source for line in job_states.run_lines(context, RunFilter(), limit=500)[0])
-    return [*named, *((name, name) for name in seen if name not in known)]
 
 
 def metrics_of(results: Iterable[RunResult]) -> list[str]:
@@ -132,16 +114,16 @@ def metrics_of(results: Iterable[RunResult]) -> list[str]:
     return ["score", *(name for name in METRIC_VERSIONS if not said or name in said)]
 
 
-def _compared(context: Context, asked: CompareQuery) -> dict[str, Any]:
-    names, suite = tuple(asked.names()), asked.suite or None
+def _compared(context: Context, asked: CompareQuery, drawn: HeatAsked) -> dict[str, Any]:
+    how: Comparing = {"source": asked.suite or None, "metric": asked.metric, "margin": asked.margin}
+    how |= {"items": ITEMS, "heat": True, "task": asked.task}
     try:
-        found = Lately(context).compared(
-            names, source=suite, metric=asked.metric, margin=asked.margin, items=ITEMS
-        )
+        found = Lately(context).compared(tuple(asked.names()), **how)
     except (ConfigError, NotFound) as problem:
         return {"problem": _told(problem)}
     at = standing(found.evaluation, asked.metric)
     return {
+        **_pictures(context, found, at, asked, drawn),
         **_how_it_came(found.evaluation, at),
         "found": found.evaluation,
         "of_tasks": all(kind_of(each.run.cell.source).holds == "tasks" for each in found.evaluation.results),
@@ -152,10 +134,31 @@ def _compared(context: Context, asked: CompareQuery) -> dict[str, Any]:
         "rows": _rows(found.evaluation, at),
         "unlike_times": found.evaluation.unlike_times,
         "pairs": _pairs(found, asked.mode),
-        "tasks": _tasks(found.evaluation),
         "reach": _reach(found.evaluation),
-        "charts": _charts(found.evaluation, at, asked.metric),
         "sample": any(result.run.sample for result in found.evaluation.results),
+    }
+
+
+def _pictures(
+    context: Context, found: Compared, at: Standing, asked: CompareQuery, drawn: HeatAsked
+) -> dict[str, Any]:
+    """Where each model stands on one axis, tasks by models, and what the scores cost."""
+    of = found.evaluation
+    metric = of.compared[0].metric
+    scores = [score.estimate for score in of.compared]
+    lines = [
+        ScoreLine(row.name, f"/runs/{row.result.run.id}", row.score.estimate, row.best, note=row.lost)
+        for row in _rows(of, at)
+    ]
+    place = HeatPlace("/compare", asked.query(), results_path, differing_path)
+    traded = (
+        against_cost(of.results, scores, at.names),
+        against_time(context, of.results, scores, at.names),
+    )
+    return {
+        "plot": plot_of(lines, metric),
+        "heat": heat_view(found.heat, drawn, place) if found.heat and found.heat.rows else None,
+        "tradeoffs": tradeoffs_of(traded, metric),
     }
 
 
@@ -163,6 +166,7 @@ def _how_it_came(of: Evaluation, at: Standing) -> dict[str, Any]:
     """The verdict apart from what was looked at besides, each pair's walk, and whether there is more to come."""
     looked_at = looks_said(of)
     return {
+        "short": in_short(of, at),
         "verdict": of.verdict.removesuffix(looked_at).rstrip(),
         "looked_at": looked_at,
         "walks": walks_of(of, at.names),
@@ -243,31 +247,6 @@ def _pairs(found: Compared, mode: str) -> list[ComparedPair]:
     ]
 
 
-def _tasks(of: Evaluation) -> list[tuple[str, str, list[float | None], list[str]]]:
-    """title, metric, a value for each model, and how each stands against the first: better, worse or ''."""
-    first = of.results[0].run.id
-    table: dict[tuple[str, str], dict[str, float | None]] = {}
-    shades: dict[tuple[str, str], dict[str, str]] = {}
-    for pair in of.comparisons:
-        for task in pair.tasks:
-            key = (task.title, task.metric)
-            table.setdefault(key, {}).setdefault(pair.first.id, task.first)
-            table[key].setdefault(pair.second.id, task.second)
-            if pair.first.id == first:
-                word = {"first better": "worse", "second better": "better"}.get(task.verdict, "")
-                shades.setdefault(key, {})[pair.second.id] = word
-    ids = [result.run.id for result in of.results]
-    return [
-        (
-            title,
-            metric,
-            [values.get(i) for i in ids],
-            [shades.get((title, metric), {}).get(i, "") for i in ids],
-        )
-        for (title, metric), values in table.items()
-    ]
-
-
 def _reach(of: Evaluation) -> float:
     """How far from 0 the intervals of the differences go."""
     ends = [
@@ -279,61 +258,19 @@ def _reach(of: Evaluation) -> float:
     return max(ends, default=0.0) * 1.05
 
 
-def _charts(of: Evaluation, at: Standing, metric: str) -> list[dict[str, Any]]:
-    """What is compared against time where all times mean the same, and against cost where every cost is known."""
-
-    def seconds(result: RunResult) -> float | None:
-        return result.tally.speed.seconds(of.clock) if result.tally.speed and of.clock else None
-
-    def points(value_of: Any, words: Any) -> list[dict[str, Any]]:
-        found = []
-        for result in of.results:
-            x, y = value_of(result), at.values.get(result.run.id)
-            if x is not None and y is not None:
-                found.append(
-                    {"name": at.names[result.run.id], "x": x, "xs": words(result), "y": y, "ys": fraction(y)}
-                )
-        return found
-
-    def cost_per_1000(result: RunResult) -> float | None:
-        asked = sum(result.tally.outcomes.values())
-        return None if result.tally.cost_usd is None or not asked else 1000 * result.tally.cost_usd / asked
-
-    drawn: list[dict[str, Any]] = [
-        {
-            "x": "seconds an item, by the server's clock" if of.clock == "server" else "seconds an item",
-            "y": metric,
-            "points": points(seconds, lambda r: speed(r.tally.speed, basis=of.clock)),
-        },
-        {
-            "x": "$ for 1,000 answers",
-            "y": metric,
-            "points": points(cost_per_1000, lambda r: dollars(cost_per_1000(r))),
-        },
-    ]
-    return [each for each in drawn if len(each["points"]) == len(of.results)]
-
-
 @ROUTER.get("/compare/live")
-def live_piece(
-    request: Request, context: OpenContext, user: Reader, asked: Annotated[CompareQuery, Depends()]
-) -> Response:
+def live_piece(request: Request, context: OpenContext, user: Reader, asked: Asked, drawn: Drawn) -> Response:
     """Who stands where just now, of runs at work."""
-    facts = _compared(context, asked)
+    facts = _compared(context, asked, drawn)
     if facts.get("problem"):
         return show(request, "_problem.html", **facts["problem"])
     return show(request, "_standing.html", **facts)
 
 
 @ROUTER.get("/compare/events")
-async def compare_events(context: OpenContext, user: Reader, runs: Names) -> Response:
+async def compare_events(events: Events, user: Reader, runs: Names) -> Response:
     """Says `changed` when any of the runs has something new to show, and `end` when all have ended."""
-
-    def states() -> list[JobState]:
-        return [job_states.state_of(context, run_id) for run_id in runs]
-
-    await asyncio.to_thread(states)  # what is not to be seen is refused before the stream begins
-    return event_stream(until_ended(states))
+    return await events.of_runs(runs, longest_s=COMPARED_ANEW_S)
 
 
 @ROUTER.get("/compare/report")

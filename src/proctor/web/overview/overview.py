@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -10,23 +9,25 @@ import orjson
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
-from proctor import figures
 from proctor.errors import NotFound, ProctorError
 from proctor.service.context import Context
+from proctor.service.results.causes import of_lines
+from proctor.service.watch.attention import attention
 from proctor.service.watch.job_states import active
-from proctor.service.watch.overview import Measured, board_suite, exam_of, latest_source, overview
+from proctor.service.watch.moves import ended_mark, moved_at_work
+from proctor.service.watch.overview import Measured, board_suite, facts_of, latest_source, overview
 from proctor.web.dependencies import OpenContext, Project, Reader, Text
-from proctor.web.events import changes, event_stream
+from proctor.web.events import Events
 from proctor.web.evidence.boards import ranked
 from proctor.web.evidence.compare import sources
 from proctor.web.files import as_csv, as_file, line_record
-from proctor.web.render import interval, show, stamp
+from proctor.web.overview.trends import trends
+from proctor.web.render import show
 
 ROUTER = APIRouter()
 METRICS = (("accuracy", "accuracy"), ("f1", "f1"), ("score", "score (headline)"))
 TITLES = {"accuracy": "Average Accuracy", "f1": "Average F1", "score": "Average Score"}
 TOP = 5
-MOST_LINES = 8  # of the chart; more would be told apart by nobody
 ALL = "all"
 
 
@@ -56,68 +57,49 @@ Filtered = Annotated[OverviewQuery, Depends()]
 
 @ROUTER.get("/")
 def page(request: Request, context: OpenContext, user: Reader, asked: Filtered) -> Response:
-    source, metric = asked.source(context), asked.known_metric()
-    found = overview(context, source=source, metric=metric, days=asked.days, project_id=asked.project)
+    facts = _parts(context, asked)
     return show(
         request,
         "overview.html",
         here="overview",
-        found=found,
-        title=TITLES[metric],
-        trend=_trend(found.trend),
-        left_out=max(0, len({_line(each) for each in found.trend}) - MOST_LINES),
-        board=asked.source(context) or board_suite(context, asked.project),
+        attention=attention(context, asked.project),
         live=active(context, asked.project),
         sources=[(ALL, "All suites"), *sources(context)],
         metrics=METRICS,
-        asked={"suite": source or ALL, "metric": metric, "days": asked.days, "project": asked.project or ""},
         project=asked.project,
-        empty=not found.cards.counts and latest_source(context) is None,
+        empty=not facts["found"].cards.counts and latest_source(context) is None,
+        **facts,
     )
 
 
-def _trend(found: Sequence[Measured]) -> dict[str, Any]:
-    """A line for each model and exam, by the time of its runs' ends: no line goes from one exam to another."""
-    lines: dict[tuple[Any, ...], list[Measured]] = {}
-    for each in found:
-        lines.setdefault(_line(each), []).append(each)
-    newest = sorted(lines, key=lambda line: -(lines[line][-1].run.finished_at or 0.0))[:MOST_LINES]
-    named = _names({line: lines[line][-1] for line in newest}, {exam_of(each.run) for each in found})
+def _parts(context: Context, asked: OverviewQuery) -> dict[str, Any]:
+    source, metric = asked.source(context), asked.known_metric()
+    found = overview(context, source=source, metric=metric, days=asked.days, project_id=asked.project)
     return {
-        "series": [
-            {"name": named[line], "points": [_point(each) for each in lines[line]]}
-            for line in sorted(newest, key=lambda line: named[line])
-        ]
+        "found": found,
+        "facts": facts_of(context, found.recent),
+        "causes": of_lines(context, found.recent),
+        "title": TITLES[metric],
+        "trends": trends(found.trend),
+        "board": source or board_suite(context, asked.project),
+        "asked": {
+            "suite": source or ALL,
+            "metric": metric,
+            "days": asked.days,
+            "project": asked.project or "",
+        },
     }
 
 
-def _line(of: Measured) -> tuple[Any, ...]:
-    return (of.run.full_model, *exam_of(of.run))
+@ROUTER.get("/overview/parts")
+def parts_piece(request: Request, context: OpenContext, user: Reader, asked: Filtered) -> Response:
+    """Cards, trends and recent runs as they are when a run has ended."""
+    return show(request, "_overview_parts.html", **_parts(context, asked))
 
 
-def _names(lines: Mapping[tuple[Any, ...], Measured], exams: Collection[Any]) -> dict[tuple[Any, ...], str]:
-    """The models; with what they were asked where there are several exams, and a number where that looks alike."""
-    found: dict[tuple[Any, ...], str] = {}
-    for line, of in lines.items():
-        run = of.run
-        asked = f"{run.source}, {run.planned:,} items{', sample rows' if run.sample else ''}"
-        name = f"{run.full_model} ({asked})" if len(exams) > 1 else run.full_model
-        times = sum(1 for other in found.values() if other.partition(" #")[0] == name)
-        found[line] = f"{name} #{times + 1}" if times else name
-    return found
-
-
-def _point(each: Measured) -> dict[str, Any]:
-    return {
-        "at": round((each.run.finished_at or 0.0) * 1000),
-        "when": stamp(each.run.finished_at),
-        "value": each.score.value,
-        "low": each.score.low,
-        "high": each.score.high,
-        "n": each.score.scored,
-        "said": f"{figures.fraction(each.score.value)} {interval(each.score)}".rstrip(),
-        "suite": each.run.source,
-    }
+@ROUTER.get("/overview/attention")
+def attention_piece(request: Request, context: OpenContext, user: Reader, project: Project) -> Response:
+    return show(request, "_attention.html", attention=attention(context, project), project=project)
 
 
 @ROUTER.get("/overview/board")
@@ -138,13 +120,14 @@ def active_piece(request: Request, context: OpenContext, user: Reader, project: 
 
 
 @ROUTER.get("/active/events")
-async def active_events(context: OpenContext, user: Reader, project: Project) -> Response:
-    """Says `changed` whenever any run that works or waits has moved."""
+async def active_events(events: Events, context: OpenContext, user: Reader, project: Project) -> Response:
+    """Says `changed` whenever any run that works or waits has moved, and `ended` when one has begun or ended."""
 
-    def look() -> list[tuple[object, ...]]:
-        return [(state.run.id, *state.mark) for state in active(context, project)]
+    def look() -> dict[str, object]:
+        moving = [each.mark for each in moved_at_work(context, project)]
+        return {"changed": moving, "ended": ended_mark(context, project)}
 
-    return event_stream(changes(look))
+    return await events.of(("active", project), look)
 
 
 @ROUTER.get("/overview/export")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path as FilePath
@@ -21,7 +20,7 @@ from proctor.service.watch import job_states
 from proctor.types import Status
 from proctor.web.addresses import query
 from proctor.web.dependencies import OpenContext, Project, Reader, Runner, Text, go, is_fragment
-from proctor.web.events import changes, event_stream
+from proctor.web.events import Events
 from proctor.web.render import show
 from proctor.web.rollouts.figures import figures_of, verdict_of
 from proctor.web.rollouts.words import STATES, UNSCORED
@@ -50,7 +49,7 @@ def live_list(request: Request, context: OpenContext, user: Reader, project: Pro
 
 
 @ROUTER.get("/rollouts/events")
-async def list_events(context: OpenContext, user: Reader, project: Project) -> Response:
+async def list_events(following: Events, context: OpenContext, user: Reader, project: Project) -> Response:
     """Says `changed` whenever a benchmark that works or waits has moved."""
 
     def look() -> list[tuple[object, ...]]:
@@ -58,7 +57,7 @@ async def list_events(context: OpenContext, user: Reader, project: Project) -> R
             (line.id, line.state, line.ended, line.errors, line.planned) for line in at_work(context, project)
         ]
 
-    return event_stream(changes(look))
+    return await following.of(("rollouts", project), look)
 
 
 def at_work(context: Context, project: int | None) -> list[BenchmarkLine]:
@@ -145,14 +144,13 @@ def one(request: Request, context: OpenContext, user: Reader, ident: Ident, aske
 
 
 @ROUTER.get("/rollouts/{ident}/events")
-async def events(context: OpenContext, user: Reader, ident: Ident) -> Response:
+async def events(following: Events, context: OpenContext, user: Reader, ident: Ident) -> Response:
     """Says `changed` whenever a trial of the benchmark has begun another phase or has ended."""
 
     def look() -> list[tuple[object, ...]]:
         return [benchmark.one(context, ident).mark]
 
-    await asyncio.to_thread(look)  # what there is not is said before the stream begins
-    return event_stream(changes(look))
+    return await following.of(("benchmark", ident), look)
 
 
 def _facts(context: Context, of: RolloutBenchmark, asked: MatrixQuery) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from dataclasses import dataclass
 from typing import Annotated
@@ -18,7 +17,7 @@ from proctor.service.rollouts.trajectory import trajectory_of
 from proctor.service.rollouts.trial import TrialPage
 from proctor.trial_record import TrialRecord
 from proctor.web.dependencies import OpenContext, Reader, is_fragment
-from proctor.web.events import changes, event_stream
+from proctor.web.events import Events
 from proctor.web.render import show
 from proctor.web.rollouts.named import HERE, Named, TaskId, Try, as_file
 from proctor.web.rollouts.trajectory import MOST_WIDTH, calls_shown
@@ -86,10 +85,10 @@ def page(
         calls=calls_shown(told, calls_from, live=not found.cell.ended),
         width=MOST_WIDTH,
         ends=ENDS,
-        cure=_cure(found),
+        cure=cure_of(found),
         long=LONG,
         opened=found.patch is not None and found.patch.added + found.patch.removed <= OPEN_LINES,
-        same=_same_task(of, found.cell),
+        same=same_task(of, found.cell),
         asked_try=attempt,
         now=time.time(),
         **_neighbours(of, found.cell),
@@ -97,7 +96,7 @@ def page(
 
 
 @ROUTER.get(HERE + "/events")
-async def events(context: OpenContext, user: Reader, name: Named) -> Response:
+async def events(following: Events, context: OpenContext, user: Reader, name: Named) -> Response:
     """Says `changed` whenever the trial has begun another phase or try, or its files have grown."""
 
     def look() -> list[tuple[object, ...]]:
@@ -105,8 +104,7 @@ async def events(context: OpenContext, user: Reader, name: Named) -> Response:
         sizes = tuple(each.bytes for each in found.files)
         return [(found.cell.state, found.cell.phase, found.cell.tries, len(found.tries), sizes)]
 
-    await asyncio.to_thread(look)
-    return event_stream(changes(look))
+    return await following.of(("trial", name), look)
 
 
 @ROUTER.get(HERE + "/patch")
@@ -136,7 +134,7 @@ def _asks(of: RolloutBenchmark, cell: TrialCell) -> bool:
     return agent is None or agent.model is not None
 
 
-def _same_task(of: RolloutBenchmark, cell: TrialCell) -> list[tuple[str, tuple[TrialCell, ...]]]:
+def same_task(of: RolloutBenchmark, cell: TrialCell) -> list[tuple[str, tuple[TrialCell, ...]]]:
     """The trials of the same task, by rows of the benchmark."""
     return [(row.label, cells) for row in of.rows if (cells := of.trials.get((row.run, cell.task), ()))]
 
@@ -148,7 +146,7 @@ def _neighbours(of: RolloutBenchmark, cell: TrialCell) -> dict[str, TrialCell | 
     return {"before": order[at - 1] if at else None, "after": order[at + 1] if at + 1 < len(order) else None}
 
 
-def _cure(found: TrialPage) -> str:
+def cure_of(found: TrialPage) -> str:
     """What to do about a trial that measured nothing."""
     slug = (found.shown.slug if found.shown else found.cell.slug) or ""
     kind = errors().get(slug)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -13,26 +11,21 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from proctor.errors import Conflict, errors
-from proctor.findings import Cause, Histogram, RunResult, Score
-from proctor.manifest import NOT_ENFORCED
+from proctor.errors import Conflict
+from proctor.findings import Histogram
 from proctor.manifest_json import manifest_document
 from proctor.plan import cell_to_json
-from proctor.references import JudgingRef
 from proctor.service.admin import access, prune
-from proctor.service.checked.at_hand import judges_here
 from proctor.service.context import Context
 from proctor.service.data.transfer import report
 from proctor.service.kinds import kind_of
 from proctor.service.results import notes
-from proctor.service.results.advice import advice, askings, goes_on
 from proctor.service.results.diagnosis import diagnose
 from proctor.service.results.profile import profile_of
-from proctor.service.runs import queue
-from proctor.service.runs.progress import longest_gap_s
+from proctor.service.runs import handing, queue
+from proctor.service.runs.pace.progress import longest_gap_s
 from proctor.service.runs.queue import Ticket
 from proctor.service.watch import job_states
-from proctor.service.watch.beside import side_by_side
 from proctor.service.watch.job_states import (
     JobState,
     Progress,
@@ -41,17 +34,16 @@ from proctor.service.watch.job_states import (
     progress_of,
     state_of,
 )
-from proctor.types import Plan, Run, Status
+from proctor.types import Plan
 from proctor.web.dependencies import OpenContext, Reader, RunId, Runner, Text, go
-from proctor.web.events import event_stream, until_ended
-from proctor.web.files import as_report
+from proctor.web.events import Events
+from proctor.web.files import as_file, as_report
 from proctor.web.render import show
-from proctor.web.walks import walks_in
-from proctor.web.words import ERROR_TITLES, things
+from proctor.web.runs.cures import in_browser_words
+from proctor.web.runs.facts import common, place
 
 ROUTER = APIRouter()
 TABS = (("summary", "Summary"), ("timeline", "Timeline"), ("log", "Log"), ("config", "Config"))
-SCORED_LIVE = 5_000  # items up to which scores are computed anew at each look
 
 
 @ROUTER.get("/runs/{run_id}")
@@ -66,124 +58,8 @@ def run_page(
         return go(request, f"/rollouts/{state.run.plan_id}")
     facts = _TABS[chosen](context, state)
     return show(
-        request, "run.html", here=_place(state.run), tabs=TABS, tab=chosen, **_common(context, state), **facts
+        request, "run.html", here=place(state.run), tabs=TABS, tab=chosen, **common(context, state), **facts
     )
-
-
-def _place(run: Run) -> str:
-    """The entry of the menu that the run's page belongs to."""
-    return {"requests": "batches", "tasks": "rollouts"}.get(kind_of(run.cell.source).holds, "history")
-
-
-def _common(context: Context, state: JobState) -> dict[str, Any]:
-    run, is_job = state.run, state.job is not None
-    result = _result(context, state)
-    causes = result.causes if result else ()
-    holds = kind_of(run.cell.source).holds
-    return {
-        "run": run,
-        "state": state,
-        "progress": state.progress,
-        "job": state.job,
-        "ended": state.ended,
-        "again": state.ended and kind_of(run.cell.source).on_server,
-        "problem": _problem(run, causes, is_job),
-        "causes": [] if _said_already(run, causes) else [_told(cause, run, is_job) for cause in causes],
-        "goes_on": goes_on(run, causes),
-        "restartable": is_job and state.ended and _lacks(run),
-        "cancelling": state.job is not None
-        and state.job.cancel_at is not None
-        and run.status is Status.RUNNING,
-        "result": result,
-        "unenforced": _unenforced(run),
-        "requests": holds == "requests",
-        "tasks": holds == "tasks",
-        "judging": run.cell.source if isinstance(run.cell.source, JudgingRef) else None,
-        "to_judge": state.ended and holds != "verdicts" and run.settled > 0,
-        "unscored": state.ended and holds != "verdicts" and result is not None and _unscored(context, result),
-        "things": things(run),
-        "now": time.time(),
-        **_beside(context, run),
-    }
-
-
-def _beside(context: Context, run: Run) -> dict[str, Any]:
-    """The walks of a run that is asked side by side with others, its own pairs first; nothing of other runs."""
-    found = side_by_side(context, run)
-    if found is None:
-        return {"walks": [], "waits": [], "beside": (), "decision": None}
-    plain = [each.cell.model.name for each in found.runs]
-    names = {
-        each.id: str(each.cell.model) if plain.count(each.cell.model.name) > 1 else each.cell.model.name
-        for each in found.runs
-    }
-    return {
-        "walks": walks_in(found.decision, names, run.id),
-        "waits": [found.decision.waits] if found.decision.waits else [],
-        "beside": [each for each in found.runs if each.id != run.id],
-        "decision": found.decision,
-    }
-
-
-def _unscored(context: Context, result: RunResult) -> bool:
-    """Whether it has answers of which nobody has said yet what they are worth: no grader, no judge."""
-    answered = sum(result.tally.outcomes.get(name, 0) for name in ("answered", "truncated", "refused"))
-    scored = any(score.estimate.scored for score in result.scores)
-    return answered > 0 and not scored and not judges_here(context, result.run.id)
-
-
-def _unenforced(run: Run) -> str:
-    held = run.manifest.unenforced
-    return f"{held.sentence}; {NOT_ENFORCED}" if held else ""
-
-
-def _told(cause: Cause, run: Run, is_job: bool) -> dict[str, str]:
-    """One cause of failures as the page says it: what, what to do, and where the items are."""
-    return {
-        "words": cause.in_words(run.planned, askings(run)),
-        "cure": advice(cause, run, "Restart" if is_job else None),
-        "item_id": cause.item_id or "",
-    }
-
-
-def _said_already(run: Run, causes: Sequence[Cause]) -> bool:
-    """Whether what stopped the run is the only cause."""
-    return len(causes) == 1 and run.error_slug == causes[0].slug and run.status is Status.FAILED
-
-
-def _problem(run: Run, causes: Sequence[Cause], is_job: bool) -> dict[str, str] | None:
-    """What stopped the run, and what to do."""
-    if not run.error or run.status is Status.COMPLETED:
-        return None
-    slug = run.error_slug or ""
-    kind = errors().get(slug)
-    title = ERROR_TITLES.get(slug, ERROR_TITLES[""])
-    cure = kind.cure if kind else ""
-    if run.status is Status.PENDING:
-        cure = "Nothing, if it passes by itself: the job is tried again, at the time below."
-    elif causes and causes[0].slug == slug:
-        cure = advice(causes[0], run, "Restart" if is_job else None)
-    elif is_job and cure:
-        by_hand = "`proctor resume RUN`"
-        cure = cure.replace(by_hand, "press Restart") if by_hand in cure else f"{cure} Then press Restart."
-    return {
-        "title": title,
-        "detail": run.error,
-        "cure": cure,
-        "slug": slug,
-        "request_id": "",
-    }
-
-
-def _lacks(run: Run) -> bool:
-    return run.status in (Status.FAILED, Status.CANCELLED) or run.partial
-
-
-def _result(context: Context, state: JobState) -> RunResult | None:
-    """What the run shows; None while there is too much of it to count at each look."""
-    if not state.ended and state.run.settled > SCORED_LIVE:
-        return None
-    return job_states.result_of(context, state.run.id)
 
 
 def _summary(context: Context, state: JobState) -> dict[str, Any]:
@@ -276,31 +152,22 @@ def _config(context: Context, state: JobState) -> dict[str, Any]:
 _TABS = {"summary": _summary, "timeline": _timeline, "log": _log, "config": _config}
 
 
-def by_task(scores: tuple[Score, ...]) -> list[tuple[str, list[Score]]]:
-    """The scores under the task that they are of, in their order; the whole is left out."""
-    found: dict[str, list[Score]] = {}
-    for score in scores:
-        if score.task:
-            found.setdefault(score.title, []).append(score)
-    return list(found.items())
-
-
 @ROUTER.get("/runs/{run_id}/live")
 def live_piece(request: Request, context: OpenContext, user: Reader, run_id: RunId) -> Response:
-    return show(request, "_live.html", **_common(context, state_of(context, run_id)))
+    return show(request, "_live.html", **common(context, state_of(context, run_id)))
 
 
 @ROUTER.get("/runs/{run_id}/diagnosis")
 def diagnosis_piece(request: Request, context: OpenContext, user: Reader, run_id: RunId) -> Response:
     """What is off with the run; asked for after the page, because it reads replies."""
-    return show(request, "_diagnosis.html", remarks=diagnose(context, job_states.result_of(context, run_id)))
+    remarks = diagnose(context, job_states.result_of(context, run_id))
+    return show(request, "_diagnosis.html", remarks=[in_browser_words(each) for each in remarks])
 
 
 @ROUTER.get("/runs/{run_id}/events")
-async def run_events(context: OpenContext, user: Reader, run_id: RunId) -> Response:
+async def run_events(events: Events, user: Reader, run_id: RunId) -> Response:
     """Says `changed` when there is something new to see, and `end` at the end."""
-    await asyncio.to_thread(state_of, context, run_id)  # an id that is none is told before the stream begins
-    return event_stream(until_ended(lambda: [state_of(context, run_id)]))
+    return await events.of_runs([run_id])
 
 
 @ROUTER.post("/runs/{run_id}/stop")
@@ -316,6 +183,14 @@ def restart(request: Request, context: OpenContext, user: Runner, run_id: RunId)
     run = queue.restart(context, job_states.run_of(context, run_id).id)
     access.note(context, user.name, "restart", run.id)
     return go(request, f"/runs/{run.id}", "The job goes on where it stopped.")
+
+
+@ROUTER.post("/runs/{run_id}/resume")
+def resume(request: Request, context: OpenContext, user: Runner, run_id: RunId) -> Response:
+    """A run of the command line that no process works on becomes a job of the server."""
+    run = handing.hand_over(context, job_states.run_of(context, run_id), user.name)
+    access.note(context, user.name, "restart", run.id, "of the command line")
+    return go(request, f"/runs/{run.id}", "The server goes on where it stopped.")
 
 
 @ROUTER.post("/runs/{run_id}/rerun")

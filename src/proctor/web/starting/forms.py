@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal
@@ -22,6 +22,7 @@ from proctor.service.runs.requests import PlanRequest, wanted_by
 from proctor.types import Cell
 
 YES = "yes"  # a flag that is on
+MOST_MODELS = 8  # that one submit may start
 SHORT = 10  # characters of a default that an empty input shows; a longer one stands below it
 
 SERVED = tuple(option for option in OF_EXAMS if option.at_server)
@@ -34,7 +35,12 @@ OLLAMA = {f"ollama_{option.ollama}": option for option in DRAWN}
 # What the form is called on a page, for messages.
 LABELS = {
     "model": "Model",
+    "models": "Models",
     "provider": "Provider",
+    "project": "Project ID",
+    "suite": "Benchmark Suite",
+    "difference": "Difference you want to see",
+    "priority": "Priority",
     "custom": "Custom Configuration",
     **{key: option.title for key, option in (PLAIN | OLLAMA).items()},
 }
@@ -77,30 +83,63 @@ def form_field(name: str, option: RunOption) -> FormField:
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """The form as it was filled in. `request` is None where `errors` (field -> reason) say why."""
+    """The form as it was filled in. `request` is None where `errors` (field -> reason) say why.
+
+    `requests` are one for each of `models`, alike but for the model.
+    """
 
     values: Mapping[str, str]
     tasks: tuple[str, ...]
     request: PlanRequest | None
     errors: Mapping[str, str] = field(default_factory=dict)
+    models: tuple[str, ...] = ()
+    requests: tuple[PlanRequest, ...] = ()
 
 
 def filled(form: FormData) -> Filled:
     """Read a form."""
-    values = {name: _tidy(name, str(value)) for name, value in form.multi_items() if name != "tasks"}
-    tasks = tuple(str(value) for value in form.getlist("tasks"))
+    values = {
+        name: _tidy(name, str(value)) for name, value in form.multi_items() if name not in ("tasks", "models")
+    }
+    tasks, models = tuple(map(str, form.getlist("tasks"))), chosen_models(form)
+    of = Filled(values, tasks, None, models=models)
+    if fault := fault_of(models):
+        return replace(of, errors={"models": fault})
     try:
-        body = _body(values, tasks)
-        return Filled(values, tasks, PlanRequest.model_validate(body))
+        bodies = [_body({**values, **_named(model)}, tasks, models) for model in models or ("",)]
+        requests = tuple(map(PlanRequest.model_validate, bodies))
+        return replace(of, request=requests[0], requests=requests)
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
-        return Filled(values, tasks, None, {"custom": f"This is not JSON: {error.msg} at {where}"})
+        return replace(of, errors={"custom": f"This is not JSON: {error.msg} at {where}"})
     except _NotMeant as error:
-        return Filled(values, tasks, None, {"custom": str(error)})
+        return replace(of, errors={"custom": str(error)})
     except ValidationError as error:
-        return Filled(
-            values, tasks, None, {_name(each["loc"]): reason(each["msg"]) for each in error.errors()}
-        )
+        told = {_name(each["loc"], values): reason(each["msg"]) for each in error.errors()}
+        return replace(of, errors=told)
+
+
+def chosen_models(form: FormData) -> tuple[str, ...]:
+    """The models that a form names, PROVIDER/NAME: each once, one a line or a field; or its `provider` and `model`."""
+    lines = [line.strip() for value in form.getlist("models") for line in str(value).splitlines()]
+    named = tuple(dict.fromkeys(line for line in lines if line))
+    if named:
+        return named
+    provider, model = (str(form.get(name) or "").strip() for name in ("provider", "model"))
+    return (f"{provider}/{model}",) if provider and model else ()
+
+
+def fault_of(models: Sequence[str]) -> str | None:
+    """What is wrong with the choice of models, if anything is."""
+    if len(models) > MOST_MODELS:
+        return f"{len(models)} are chosen; {MOST_MODELS} may be started at once"
+    odd = [model for model in models if not all(model.partition("/"))]
+    return f"{odd[0][:80]!r}: write PROVIDER/NAME, such as ollama/mistral" if odd else None
+
+
+def _named(model: str) -> dict[str, str]:
+    provider, _, name = model.partition("/")
+    return {"provider": provider, "model": name} if name else {}
 
 
 def _tidy(name: str, value: str) -> str:
@@ -113,14 +152,19 @@ class _NotMeant(Exception):
     """A custom configuration that is JSON and still cannot be meant."""
 
 
-def _body(values: Mapping[str, str], tasks: tuple[str, ...]) -> dict[str, Any]:
+def _body(values: Mapping[str, str], tasks: tuple[str, ...], models: Sequence[str]) -> dict[str, Any]:
     config: dict[str, Any] = {name: values[name] for name in ("provider", "model") if values.get(name)}
     config |= told(values, PLAIN)
     if tasks:
         config["tasks"] = list(tasks)
-    if drawn := told(values, OLLAMA):
+    drawn = told(values, OLLAMA)
+    # The same words for every model that is compared: Ollama's own ones where all of them are Ollama's.
+    if drawn and all(model.startswith("ollama/") for model in models or ("ollama/",)):
         config["ollama_params"] = {OLLAMA[name].ollama: value for name, value in drawn.items()}
-    config |= _custom(values.get("custom", ""), config)
+    twice = {OLLAMA[name].key: value for name, value in drawn.items()}
+    if "ollama_params" not in config:
+        config |= twice
+    config |= _custom(values.get("custom", ""), {*config, *twice})
     return {
         "project_id": values.get("project") or 1,
         "suite": values.get("suite") or "glue",
@@ -163,16 +207,13 @@ def escaped(text: str) -> str:
 
 def form_values(cell: Cell) -> dict[str, str]:
     """A run's settings as the form's fields: no more than what differs from the defaults, and no tasks."""
-    wanted, ollama = wanted_of(cell), cell.model.provider == "ollama"
+    wanted = wanted_of(cell)
     found = {"provider": cell.model.provider, "model": cell.model.name, "suite": wanted.source}
-    custom = {}
     for name, value in wanted.given.items():
         option = BY_NAME[name]
-        if option in DRAWN and not ollama:
-            custom[option.key] = option.kind.plain(value)
-        elif name != "tasks":
+        if name != "tasks":
             found[f"ollama_{option.ollama}" if option in DRAWN else option.key] = as_text(option, value)
-    return found | ({"custom": json.dumps(custom, ensure_ascii=False)} if custom else {})
+    return found
 
 
 def as_text(option: RunOption, value: Any) -> str:
@@ -183,14 +224,14 @@ def as_text(option: RunOption, value: Any) -> str:
     return option.kind.word(value)
 
 
-def _custom(text: str, config: Mapping[str, Any]) -> dict[str, Any]:
+def _custom(text: str, said: Set[str]) -> dict[str, Any]:
     """What the JSON says; a field of the form that it sets too would leave open which one counts."""
     if not text:
         return {}
     found = json.loads(text)
     if not isinstance(found, dict):
         raise _NotMeant('Give a JSON object, such as {"temperature": 0.2}')
-    twice = sorted(set(found) & set(config) - {"provider", "model"})
+    twice = sorted(set(found) & said - {"provider", "model"})
     if twice:
         raise _NotMeant(f"{', '.join(twice)}: set in the form too; set it in one place only")
     if {"provider", "model"} & set(found):
@@ -198,16 +239,21 @@ def _custom(text: str, config: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _name(where: tuple[int | str, ...]) -> str:
+def _name(where: tuple[int | str, ...], values: Mapping[str, str]) -> str:
     """The form's name of a field of the request.
 
-    >>> _name(("config", "ollama_params", "top_p")), _name(("config", "model"))
+    >>> _name(("config", "ollama_params", "top_p"), {}), _name(("config", "model"), {})
     ('ollama_top_p', 'model')
+    >>> _name(("config", "top_p"), {"ollama_top_p": "2"}), _name(("config", "top_p"), {})
+    ('ollama_top_p', 'custom')
     """
     parts = [str(part) for part in where if part != "config"]
     known = {"project_id": "project"}
     if parts[0] == "ollama_params" and len(parts) > 1:
         return f"ollama_{parts[1]}"
+    drawn = next((name for name, option in OLLAMA.items() if option.key == parts[0]), "")
+    if values.get(drawn):
+        return drawn
     return (
         known.get(parts[0], parts[0])
         if parts[0] in (*SHOWN, "provider", "model", "suite", "priority", "difference", "project_id")
@@ -221,8 +267,12 @@ def reason(told: str) -> str:
     )
 
 
-def curl(request: PlanRequest, base: str) -> str:
-    """The same thing by the REST API."""
+def curl(requests: Sequence[PlanRequest], base: str) -> str:
+    """The same thing by the REST API: a line for each model."""
+    return "\n".join(_curl(each, base) for each in requests)
+
+
+def _curl(request: PlanRequest, base: str) -> str:
     body = request.model_dump(exclude_none=True, exclude_defaults=True)
     body = {"project_id": request.project_id, "suite": request.suite, **body}
     body.pop("difference", None)
@@ -230,7 +280,8 @@ def curl(request: PlanRequest, base: str) -> str:
     return f"curl -X POST {base}/api/v1/benchmarking/run -H 'Content-Type: application/json' -d {shlex.quote(told)}"
 
 
-def command(request: PlanRequest, cell: Cell) -> str:
+def command(request: PlanRequest, cell: Cell, models: Sequence[str] = ()) -> str:
     """The same thing on the command line: what was said, and what this server's own defaults add to it."""
     said, made = wanted_by(request), wanted_of(cell)
-    return as_command(replace(made, given={**made.given, **said.given}))
+    every = tuple(models) if len(models) > 1 else made.models
+    return as_command(replace(made, models=every, given={**made.given, **said.given}))

@@ -121,6 +121,7 @@
       stream = new EventSource(place.dataset.events);
       stream.addEventListener("changed", () => refresh(place));
       stream.addEventListener("end", () => { stream.close(); refresh(place); });
+      stream.addEventListener("ended", () => document.dispatchEvent(new Event("stream:ended")));
       // Where streams are not let through, look now and then instead.
       stream.onerror = () => { stream.close(); timer ??= setInterval(() => refresh(place), 2000); };
     } else {

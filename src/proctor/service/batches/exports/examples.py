@@ -14,8 +14,8 @@ from proctor.interop.batches.training import ChatMessage
 from proctor.service.batches import labels, results
 from proctor.service.batches.labels import ReplyLabel
 from proctor.service.context import Context
-from proctor.store.read import batch_rows
-from proctor.store.read.batch_rows import WholeRow
+from proctor.store.read.batches import rows as batch_rows
+from proctor.store.read.batches.rows import WholeRow
 from proctor.types import Request, Run
 
 if TYPE_CHECKING:

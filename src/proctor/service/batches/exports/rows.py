@@ -20,7 +20,7 @@ from proctor.service.batches.find.filters import RowFilter
 from proctor.service.batches.labels import ReplyLabel
 from proctor.service.context import Context
 from proctor.service.output.lines import line_of
-from proctor.store.read.batch_rows import WholeRow
+from proctor.store.read.batches.rows import WholeRow
 from proctor.types import Request, Run
 
 Form = Literal["jsonl", "csv", "parquet", "batch", "sft", "dpo", "kto"]

@@ -16,9 +16,11 @@ from pathlib import Path
 from proctor.errors import DiskFull, StoreError
 from proctor.service.context import Context
 from proctor.settings import Settings
-from proctor.store.read import batch_columns, batch_rows, batch_words
-from proctor.store.read.batch_columns import BatchColumns
-from proctor.store.read.batch_files import columns_path, folder, lock_path, words_path
+from proctor.store.read.batches import columns as batch_columns
+from proctor.store.read.batches import rows as batch_rows
+from proctor.store.read.batches import words as batch_words
+from proctor.store.read.batches.columns import BatchColumns
+from proctor.store.read.batches.files import columns_path, folder, lock_path, words_path
 from proctor.types import Run
 
 FEW = 5_000  # rows of which the files are made at once, by whoever looks

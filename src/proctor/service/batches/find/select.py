@@ -14,10 +14,11 @@ from proctor.service.batches.find.filters import MEASURE_OF, RowFilter
 from proctor.service.batches.find.sieve import mask_at, sieve
 from proctor.service.batches.find.tests import RowTests, tests_of
 from proctor.service.context import Context
-from proctor.store.read import batch_rows, batch_words
-from proctor.store.read.batch_columns import BatchColumns, columns_of
-from proctor.store.read.batch_rows import Place
-from proctor.store.read.batch_words import WordsAsked
+from proctor.store.read.batches import rows as batch_rows
+from proctor.store.read.batches import words as batch_words
+from proctor.store.read.batches.columns import BatchColumns, columns_of
+from proctor.store.read.batches.rows import Place
+from proctor.store.read.batches.words import WordsAsked
 from proctor.store.write import labels
 from proctor.types import Run
 

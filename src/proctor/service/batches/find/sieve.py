@@ -11,7 +11,7 @@ import orjson
 
 from proctor.grading.graders.regex import SEARCH_S, answer_of, compiled
 from proctor.service.batches.find.filters import RANGES, RowFilter
-from proctor.store.read.batch_columns import BatchColumns
+from proctor.store.read.batches.columns import BatchColumns
 from proctor.types import Outcome
 
 if TYPE_CHECKING:

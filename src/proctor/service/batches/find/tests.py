@@ -10,10 +10,11 @@ import orjson
 from proctor.service.batches.find.filters import RowFilter
 from proctor.service.batches.find.sieve import Sieve, candidate_at, candidate_in
 from proctor.service.context import Context
-from proctor.store.read import batch_rows, batch_words
-from proctor.store.read.batch_columns import BatchColumns
-from proctor.store.read.batch_rows import WholeRow
-from proctor.store.read.batch_words import WordsAsked
+from proctor.store.read.batches import rows as batch_rows
+from proctor.store.read.batches import words as batch_words
+from proctor.store.read.batches.columns import BatchColumns
+from proctor.store.read.batches.rows import WholeRow
+from proctor.store.read.batches.words import WordsAsked
 from proctor.types import Request, Run
 
 READ = 1_000  # rows whose requests and replies one look reads

@@ -1,0 +1,1 @@
+"""Official rows of suites that come by upload."""

@@ -1,0 +1,1 @@
+"""When runs come again, in words, and which runs may."""

@@ -1,0 +1,1 @@
+"""Runs of requests as they are read: rows, columns, words, files."""
