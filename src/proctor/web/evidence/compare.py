@@ -31,7 +31,7 @@ from proctor.web.dependencies import OpenContext, Project, Reader, Text, go
 from proctor.web.events import Events
 from proctor.web.evidence.choosing import are_batches, choices, picked, sources
 from proctor.web.evidence.drawn import differing_path, results_path, tradeoffs_of
-from proctor.web.files import as_file, as_report
+from proctor.web.files import as_report
 from proctor.web.heat import HeatAsked, HeatPlace, heat_view
 from proctor.web.intervals import ScoreLine, plot_of
 from proctor.web.render import show

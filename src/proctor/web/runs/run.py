@@ -37,7 +37,7 @@ from proctor.service.watch.job_states import (
 from proctor.types import Plan
 from proctor.web.dependencies import OpenContext, Reader, RunId, Runner, Text, go
 from proctor.web.events import Events
-from proctor.web.files import as_file, as_report
+from proctor.web.files import as_report
 from proctor.web.render import show
 from proctor.web.runs.cures import in_browser_words
 from proctor.web.runs.facts import common, place
