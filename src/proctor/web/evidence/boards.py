@@ -181,7 +181,7 @@ def _row(place: BoardRow, clock: Basis | None) -> dict[str, Any]:
 def download(
     request: Request, context: OpenContext, user: Reader, asked: Annotated[BoardQuery, Depends()]
 ) -> Response:
-    """The board's report as one HTML file that needs no server; with `?view=1` as a page. Raises NotFound, ConfigError."""
+    """The board's report as one HTML file; with `?view=1` as a page. Raises NotFound, ConfigError."""
     suite = asked.suite or board_suite(context, asked.project)
     metric, _ = ranked(context, suite, asked.metric, asked.limit, asked.project)
     html = board_report(context, suite, metric, asked.limit, asked.project)
