@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from browser import Watched, until, watched
-from journey import ITEMS, World, follow, press, said, saved, world
+from journey import ITEMS, World, press, said, saved, world
 
 from proctor.simulator import KnownAnswer
 

@@ -28,7 +28,7 @@ from proctor.web.dependencies import OpenContext, Project, Reader, Text
 from proctor.web.evidence.choosing import sources
 from proctor.web.evidence.compare import metrics_of
 from proctor.web.evidence.drawn import differing_path, results_path, tradeoffs_of, trials_path
-from proctor.web.files import as_csv, as_file
+from proctor.web.files import as_csv, as_file, as_report
 from proctor.web.heat import HeatAsked, HeatPlace, heat_view
 from proctor.web.intervals import ScoreLine, plot_of
 from proctor.web.render import problem_facts, show
@@ -180,11 +180,14 @@ def _row(place: BoardRow, clock: Basis | None) -> dict[str, Any]:
 
 
 @ROUTER.get("/leaderboard/report")
-def download(context: OpenContext, user: Reader, asked: Annotated[BoardQuery, Depends()]) -> Response:
-    """The board's report as one HTML file that needs no server. Raises NotFound, ConfigError."""
+def download(
+    request: Request, context: OpenContext, user: Reader, asked: Annotated[BoardQuery, Depends()]
+) -> Response:
+    """The board's report as one HTML file; with `?view=1` as a page. Raises NotFound, ConfigError."""
     suite = asked.suite or board_suite(context, asked.project)
     metric, _ = ranked(context, suite, asked.metric, asked.limit, asked.project)
-    return as_file(board_report(context, suite, metric, asked.limit, asked.project), "leaderboard.html")
+    html = board_report(context, suite, metric, asked.limit, asked.project)
+    return as_report(request, html, "leaderboard.html")
 
 
 @ROUTER.get("/leaderboard/export")
