@@ -10,9 +10,10 @@ from typing import Literal
 from proctor.errors import errors
 from proctor.findings import Cause
 from proctor.service.context import Context
+from proctor.service.handing import over
 from proctor.service.results.advice import goes_on
 from proctor.service.results.causes import of_lines
-from proctor.service.runs import fleet, handing, schedules
+from proctor.service.runs import fleet, schedules
 from proctor.service.watch.job_states import RunFilter, RunLine, by_hand
 from proctor.service.watch.overview import facts_of
 from proctor.store.read import history, lists
@@ -110,7 +111,7 @@ def _of_runs(context: Context, lines: Sequence[RunLine]) -> list[Trouble]:
 def _unless_in_the_way(context: Context, of: Trouble) -> Trouble:
     """A cure that would be refused is none: what stands in the way is said with the cause."""
     assert of.run is not None
-    way = handing.in_the_way(context, context.store.run(of.run.id))
+    way = over.in_the_way(context, context.store.run(of.run.id))
     if way is None:
         return of
     needs = _waits_for(way)

@@ -123,4 +123,7 @@ def within(store: RunStore, run_id: str, stretches: Sequence[tuple[int, int | No
     query = select(*_COLUMNS).where(ATTEMPT.c.run_num == store.number(run_id), or_(*asked), is_latest())
     with store.reading() as connection:
         rows = connection.execute(query.order_by(place, ATTEMPT.c.repeat))
-        return [SettledRow(*row[:_OUTCOME], _OUTCOMES[row[_OUTCOME]], *row[_OUTCOME + 1 :]) for row in rows]
+        return [
+            SettledRow._make((*row[:_OUTCOME], _OUTCOMES[row[_OUTCOME]], *row[_OUTCOME + 1 :]))
+            for row in rows
+        ]

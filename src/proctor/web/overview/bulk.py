@@ -13,7 +13,8 @@ from proctor.errors import ConfigError, ProctorError
 from proctor.service.admin import access, prune
 from proctor.service.admin.access import User
 from proctor.service.context import Context
-from proctor.service.runs import handing, queue
+from proctor.service.handing import over
+from proctor.service.runs import queue
 from proctor.service.watch import job_states
 from proctor.types import Run
 from proctor.web.dependencies import OpenContext, Runner, go
@@ -80,7 +81,7 @@ def _stop(context: Context, user: User, run: Run) -> None:
 def _restart(context: Context, user: User, run: Run) -> None:
     """A run of the command line becomes a job by it."""
     if job_states.state_of(context, run.id).job is None:
-        handing.hand_over(context, run, user.name)
+        over.hand_over(context, run, user.name)
     else:
         queue.restart(context, run.id)
     access.note(context, user.name, "restart", run.id)
