@@ -80,7 +80,7 @@ def kept(context: Context, model: str, *said: str | None, repeats: int = 1) -> R
 def test_a_row_has_the_last_question_and_the_beginning_of_the_reply(context: Context) -> None:
     run = kept(context, "m", "Let me see.\n\n Answer: A", "x" * 500, None)
     lines = answers(context, run, AnswersQuery(Filter())).lines
-    assert [line.question for line in lines][0] == "What is the capital of 0? A. x B. y"
+    assert lines[0].question == "What is the capital of 0? A. x B. y"
     assert lines[0].reply == "Let me see. Answer: A"
     assert len(lines[1].reply) == 140 and lines[1].reply.endswith("x…")
     assert (lines[2].reply, lines[2].error) == ("", "the network gave way")

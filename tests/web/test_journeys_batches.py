@@ -352,14 +352,17 @@ def test_hostile_names_and_replies_stay_text_and_every_request_has_its_address(
             "all => all.map((a) => a.getAttribute('href'))"
         )
         assert len(links) == len(ODD)
-        for name, link in zip(ODD, links, strict=True):
-            assert tab.open(there.url + link) == 200
-        tab.open(f"{there.url}/runs/{first}/requests")
         for _ in ODD:
             page.keyboard.press("j")
-            until(page, lambda at: at.locator("#rows [aria-current]").count() == 1, "it is open beside")
+            until(
+                page,
+                lambda at: at.locator("#rows [data-row][aria-current]").count() == 1,
+                "it is open beside",
+            )
             tab.settle()
             harmless(tab)
+        for name, link in zip(ODD, links, strict=True):
+            assert tab.open(there.url + link) == 200
             assert page.locator("h1 bdi").text_content() == name
             assert SCRIPT in page.locator("#reply").inner_text()
             page.evaluate("for (const each of document.querySelectorAll('main details')) each.open = true")

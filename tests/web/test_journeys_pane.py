@@ -12,11 +12,11 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from browser import Watched, axe, overhang, until, watched
-from hands import Hands
 from journey import path_of
 from rollouts_site import every_state
 from seeded_site import Site
 
+from hands import Hands
 from proctor.store import Store
 from served import serving
 
