@@ -344,7 +344,11 @@ def test_hostile_names_and_replies_stay_text_and_every_request_has_its_address(
         assert len(links) == len(ODD)
         for _ in ODD:
             page.keyboard.press("j")
-            until(page, lambda at: at.locator("#rows [aria-current]").count() == 1, "it is open beside")
+            until(
+                page,
+                lambda at: at.locator("#rows [data-row][aria-current]").count() == 1,
+                "it is open beside",
+            )
             tab.settle()
             harmless(tab)
         for name, link in zip(ODD, links, strict=True):

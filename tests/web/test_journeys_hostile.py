@@ -98,6 +98,7 @@ def test_every_item_of_a_task_is_harmless(there: World, pair: tuple[str, str], c
             tab.settle()
             tab.page.locator("#pane").get_by_text("As Markdown", exact=True).click()
             harmless(tab)
+        tab.page.locator("#rows [data-row][aria-current] [data-open]").focus()
         tab.collect()
         tab.page.keyboard.press("Enter")
         until(tab.page, lambda page: "/items/" in page.url, "its own page")

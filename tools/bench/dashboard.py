@@ -68,6 +68,9 @@ PAGES = {
     "id_many": "/results?item=t9/",
     "text_hit": "/results?q=needle",
     "text_miss": "/results?q=nothing",
+    "sorted": "/results?sort=latency&order=desc&task=t7",
+    "sorted_whole": "/results?sort=latency&order=desc",
+    "pane": "/results?at=t5/500100",
     "item": "/items/t5/500100",
     "item_wrong": "/items/t5/500700?show=wrong",
 }

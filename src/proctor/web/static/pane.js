@@ -8,6 +8,7 @@
   const open = () => one("#rows [data-row][aria-current]");
   const link = (row) => one("[data-open]", row);
   const isOpen = () => Boolean(one("[data-split].split-open"));
+  let now = null;  // which row is open, by its name in the address
   let asked = 0;  // the last thing asked for: an answer that comes later than the next key press is dropped
 
   // Which row an address has open.
@@ -36,6 +37,7 @@
     const split = one("[data-split]"), was = split.classList.contains("split-open"), number = ++asked;
     split.classList.add("split-open");
     pane().hidden = false;
+    now = named(row.dataset.pane);
     mark(row);
     if (history_ !== "keep") {
       const state = { pane: true };
@@ -57,12 +59,12 @@
   document.addEventListener("htmx:beforeSwap", (e) => {
     if (e.target !== pane()) return;
     const path = e.detail.pathInfo?.requestPath ?? "";
-    const now = open();
-    if (now && named(path) !== null && named(path) !== named(now.dataset.pane)) e.detail.shouldSwap = false;
+    if (now !== null && named(path) !== null && named(path) !== now) e.detail.shouldSwap = false;
   });
 
   function close(history_) {
     const row = open();
+    now = null;
     asked += 1;
     one("[data-split]")?.classList.remove("split-open");
     if (pane()) pane().hidden = true;
@@ -175,28 +177,21 @@
     if (e.target.id !== "rows") return;
     tally();
     if (turning || !isOpen()) return;
-    const shown = pane().dataset.shown;
-    const row = rows().find((each) => named(each.dataset.pane) === shown);
+    const row = rows().find((each) => named(each.dataset.pane) === now);
     if (row) mark(row); else close("keep");
   });
   document.addEventListener("htmx:afterSettle", (e) => {
     // htmx has put the list's new address down by now; what is open belongs into it.
     if (e.target.id === "rows" && !turning && open()) history.replaceState(history.state, "", open().dataset.pane);
-    if (e.target.id === "pane") remember();
     // Who labels many goes on by itself, in the pane as on a page of its own.
     if (e.target.id === "label-panel" && isOpen() && e.detail.requestConfig?.verb === "post" && localStorage.getItem("advance") === "1") step(1);
   });
-  function remember() {
-    const place = pane();
-    if (place) place.dataset.shown = (open() ? named(open().dataset.pane) : named(location.href)) ?? "";
-  }
-
   function wire() {
     if (!one("[data-split]")) return;
     document.documentElement.classList.add("scripts");
     for (const box of all("#rows [data-tick]:checked")) ticked.set(box.value, true);
     tally();
-    remember();
+    now = isOpen() ? named(location.href) : null;
     if (open()) focusOn(open());
   }
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", wire); else wire();
