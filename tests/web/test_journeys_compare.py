@@ -101,7 +101,9 @@ def test_from_the_verdict_to_the_items(site: Site, chromium: Browser, dark: bool
         page.locator("#heat .heat-choice a", has_text=re.compile("^name$")).click()
         until(page, lambda page: asked(page).get("order") == ["name"], "the other order")
         tab.settle()
-        assert asked(page)["open"] == ["STEM"] and page.locator("#heat .heat-below:not([hidden])").is_visible()
+        assert (
+            asked(page)["open"] == ["STEM"] and page.locator("#heat .heat-below:not([hidden])").is_visible()
+        )
         assert page.evaluate("document.body.dataset.same") == "page"
         first = page.locator("#heat .heat-below:not([hidden]) .heat-cell a").first
         task = parse_qs(urlsplit(str(first.get_attribute("href"))).query)["task"]
