@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from browser import Watched, until, watched
+from browser import Watched, axe, until, watched
 from journey import arrive, follow, main_text, path_of, press, said, saved
 from seeded_site import Site
 
@@ -77,6 +77,63 @@ def changes(page: Page) -> list[str]:
     return [text for text in found if not text.startswith("None of this kind")]
 
 
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_from_the_verdict_to_the_items(site: Site, chromium: Browser, dark: bool) -> None:
+    """The line is read, its statistics unfolded, a group too; a cell leads to its items, a gap to those that differ."""
+    with watched(chromium, dark=dark) as tab:
+        tab.open(compared(site))
+        page = tab.page
+        line = page.locator("#verdict .verdict-line")
+        assert re.match(r"demo-large (is better than|and) demo-medium", line.inner_text())
+        assert line.evaluate("e => e.getBoundingClientRect().bottom") < 900, "it is seen without scrolling"
+        assert not page.get_by_text("Performance gap").is_visible()
+        page.get_by_text("Statistics: tests, adjustments").click()
+        assert page.get_by_text("Performance gap").is_visible()
+        group = page.locator("a[data-group=STEM]")
+        row = page.locator("#heat tbody", has=page.locator("a", has_text="n=3")).first
+        assert not row.is_visible()
+        group.click()
+        assert row.is_visible() and group.get_attribute("aria-expanded") == "true"
+        assert asked(page)["open"] == ["STEM"]
+        assert axe(page) == []
+        # Another order keeps what is unfolded, and brings the map alone.
+        page.evaluate("document.body.dataset.same = 'page'")
+        page.locator("#heat .heat-choice a", has_text=re.compile("^name$")).click()
+        until(page, lambda page: asked(page).get("order") == ["name"], "the other order")
+        tab.settle()
+        assert (
+            asked(page)["open"] == ["STEM"] and page.locator("#heat .heat-below:not([hidden])").is_visible()
+        )
+        assert page.evaluate("document.body.dataset.same") == "page"
+        first = page.locator("#heat .heat-below:not([hidden]) .heat-cell a").first
+        task = parse_qs(urlsplit(str(first.get_attribute("href"))).query)["task"]
+        tab.collect()
+        first.click()
+        arrive(tab, lambda at: at.startswith(f"/runs/{site.demo.best}/results"), "the items of the cell")
+        assert asked(page)["task"] == task and page.locator("[data-row]").count() == 3
+
+
+def test_the_link_of_a_comparison_is_copied(site: Site, chromium: Browser) -> None:
+    with watched(chromium) as tab:
+        tab.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        tab.open(f"{compared(site)}&shade=value")
+        press(tab, "Copy link")
+        until(tab.page, lambda page: page.locator("#said").is_visible(), "that it was copied")
+        assert tab.page.evaluate("navigator.clipboard.readText()") == f"{compared(site)}&shade=value"
+
+
+def test_models_are_searched_and_the_baseline_is_changed(site: Site, chromium: Browser) -> None:
+    with watched(chromium) as tab:
+        tab.open(f"{site.url}/compare?suite=mmlu&runs=ollama/demo-large&runs=ollama/demo-medium")
+        page = tab.page
+        tab.collect()
+        page.get_by_label("Make ollama/demo-medium the baseline").click()
+        arrive(tab, lambda at: at.startswith("/compare"), "the other baseline")
+        assert asked(page)["runs"] == ["ollama/demo-medium", "ollama/demo-large"]
+        assert page.locator("#heat .heat-head").first.inner_text() == "demo-medium"
+        assert re.match(r"\W*ollama/demo-medium", page.locator("#picked .picked").first.inner_text())
+
+
 def test_the_items_on_which_they_differ(site: Site, chromium: Browser) -> None:
     with watched(chromium) as tab:
         tab.open(compared(site))
@@ -132,6 +189,7 @@ def test_models_are_ticked_on_the_page_itself(site: Site, chromium: Browser) -> 
 def test_a_comparison_s_report_is_one_file(site: Site, chromium: Browser) -> None:
     with watched(chromium) as tab:
         tab.open(compared(site))
+        tab.page.locator("#share-more summary").click()
         report = saved(tab, "Download report")
     assert "demo-large" in report and "demo-medium" in report and "sample" in report.lower()
     assert not re.findall(r'<(?:script|link|img|iframe)\b[^>]*(?:src|href)="(?!data:|#)', report)

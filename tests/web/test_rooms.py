@@ -397,4 +397,4 @@ def test_the_comparison_opens_before_models_are_named_and_counts_what_it_shows(t
         assert page.status == 200 and "simulator/sim-small" in page.text
         said = browser.get("/compare?runs=simulator/sim&runs=simulator/sim-small").markup
     differ, shown = map(int, re.findall(r": (\d+) differ, (\d+) shown", said)[0])
-    assert differ > shown == said.count('<tr> <td class="font-monospace">')
+    assert differ > shown == said.count('<td class="differing-item">')

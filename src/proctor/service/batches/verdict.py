@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from proctor.errors import NotFound
-from proctor.figures import fraction
+from proctor.figures import fraction, share
 from proctor.findings import RelativeChange
 from proctor.references import BatchRef
 from proctor.service.batches.compare import BatchComparison, OutputPair
@@ -51,6 +51,25 @@ def gate_same(comparison: BatchComparison, least: float) -> SameGate:
 def verdict(comparison: BatchComparison, place: int = 1) -> str:
     """One line on an output beside the baseline: "same 49,210, changed 778, newly failing 12, tokens a second -3 %"."""
     return ", ".join(_words(comparison.pairs[place - 1]))
+
+
+def in_a_sentence(comparison: BatchComparison, names: Sequence[str], place: int = 1) -> str:
+    """How far an output agrees with the baseline, in a sentence; `names` are those of all outputs.
+
+    It is a count of these very requests, and no statement of which replies are better.
+    """
+    pair = comparison.pairs[place - 1]
+    agreed = pair.agreement
+    if not pair.both or agreed is None or agreed.value is None:
+        return f"{names[place]} and {names[0]} have no request that both answered."
+    told = f"{names[place]} gives the same reply as {names[0]} to {pair.same:,} of {pair.both:,} requests"
+    ends = (
+        ""
+        if agreed.low is None
+        else f" ({share(agreed.value)}, 95 % {share(agreed.low)} to {share(agreed.high)})"
+    )
+    failing = pair.counts["newly failing"]
+    return f"{told}{ends}{f'; {failing:,} newly fail' if failing else ''}."
 
 
 def _words(pair: OutputPair) -> Iterator[str]:

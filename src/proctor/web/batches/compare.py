@@ -19,7 +19,7 @@ from proctor.service.batches.beside import STATUSES, TAGS
 from proctor.service.batches.compare import BatchComparison
 from proctor.service.batches.compared_pages import RequestBeside
 from proctor.service.batches.lately import compared_runs
-from proctor.service.batches.verdict import verdict
+from proctor.service.batches.verdict import in_a_sentence, verdict
 from proctor.service.context import Context
 from proctor.types import Run
 from proctor.web.addresses import decoded, encoded, query
@@ -125,6 +125,7 @@ def _compared(context: Context, asked: SideBySide, after: str) -> dict[str, Any]
         "found": found,
         "runs": runs,
         "names": names_of(runs),
+        "short": in_a_sentence(found, names_of(runs)) if len(runs) == 2 else "",
         "verdict": verdict(found) if len(runs) == 2 else "",
         "agreement": agreement_of(found, runs) if len(runs) > 2 else None,
         "page": page,
