@@ -18,6 +18,7 @@ from proctor.service.admin.access import User
 from proctor.service.context import Context
 from proctor.service.datasets import kept
 from proctor.service.datasets.kept import Dataset
+from proctor.service.forecast.cut_short import cut_short
 from proctor.service.forecast.duration import estimated_duration
 from proctor.service.forecast.forecast import CellForecast, forecast
 from proctor.service.kinds import exam_ref, kind_of
@@ -289,6 +290,11 @@ def _planned(request: Request, context: Context, user: User, of: Filled, form: F
         **nothing,
         "found": found,
         "brief": _brief(found.total),
+        "cut_short": [
+            (each, Cure(f"Ask with {each.enough:,} tokens", form.but(ollama_num_predict=str(each.enough))))
+            for cell in plan.cells
+            if (each := cut_short(context, cell)) is not None
+        ],
         "keys": [keys.get(cell.model.provider) for cell in plan.cells],
         "durations": [
             estimated_duration(context, cell, calls=each.calls)
