@@ -24,8 +24,8 @@ from proctor.service.forecast.forecast import CellForecast, forecast
 from proctor.service.kinds import exam_ref, kind_of
 from proctor.service.kinds.exams import rows_here
 from proctor.service.opening.catalogue import provider_status, suite_facts
+from proctor.service.opening.warm import warm_source
 from proctor.service.runs import queue
-from proctor.service.runs.lifecycle import open_sources
 from proctor.service.runs.queue import Ticket
 from proctor.service.runs.requests import RunRequest, plan_for, plan_for_all
 from proctor.service.watch import job_states
@@ -277,7 +277,8 @@ def _planned(request: Request, context: Context, user: User, of: Filled, form: F
         return nothing  # without its rows nothing can be said of them
     plan = lacks.plan
     try:
-        sources = open_sources(plan, context.settings, fetch=user.may_run)
+        source = warm_source(plan.cells[0].source, context.settings, fetch=user.may_run)
+        sources = [source] * len(plan.cells)
         found = forecast(context, plan, sources, difference=of.request.difference)
     except ProctorError as problem:
         told = of_problem(problem)
