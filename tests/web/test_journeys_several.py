@@ -78,8 +78,9 @@ def test_two_models_are_compared_on_a_file_of_ones_own_in_at_most_five_actions(
         assert len(ids) == 2
         for each in ids:
             assert server.ended(each)["status"] == "completed"
-        until(page, lambda at: "completed" in main_text(at), "both have ended")
-        tab.open(server.url + path_of(page))
+        address = server.url + path_of(page)
+        tab.open(f"{server.url}/suites")  # the comparison loads itself anew when the last run ends
+        tab.open(address)
         assert "could" in main_text(page) or "better" in main_text(page), "one verdict over both"
 
 
@@ -165,17 +166,16 @@ def test_the_plan_shows_that_it_is_working(server: Server, chromium: Browser) ->
         page = tab.page
         tab.open(f"{server.url}/runs/new?models=simulator/sim&data=sample")
         models_here(tab)
-        page.route("**/runs/new/plan", lambda route: held.append(route))
+        page.route("**/runs/new/plan", lambda route: route.continue_() if held else held.append(route))
         page.locator("#f-limit").fill("3")
         until(page, lambda at: at.locator("#plan").get_attribute("aria-busy") == "true", "it is busy")
         assert "htmx-request" in (page.locator("#plan-card").get_attribute("class") or "")
         assert page.locator("#plan-card .working").is_visible()
         until(page, lambda _: len(held) == 1, "the request")
-        page.unroute("**/runs/new/plan")
         held[0].continue_()
         until(page, lambda at: at.locator("#plan").get_attribute("aria-busy") is None, "it is done")
         tab.settle()
-        assert re.search(r"Calls\s+30\b", page.locator("#plan").inner_text())
+        assert re.search(r"Calls\s+27\b", page.locator("#plan").inner_text())
         assert not page.locator("#plan-card .working").is_visible()
 
 

@@ -295,3 +295,17 @@ def test_a_benchmark_of_tasks_says_what_it_lacks(person: Browser) -> None:
     assert page.status == 400
     assert "Choose a task" in page.words and "Choose a model for shell" in page.words
     assert "agents=null" in cure(page, "Leave out shell") and "shell" not in cure(page, "Leave out shell")
+
+
+def test_a_limit_of_tokens_that_cut_replies_before_is_told_with_a_higher_one(tmp_path: Path) -> None:
+    asked = ["glue", "--model", "simulator/sim-truncating", "--data", "sample", "--limit", "2"]
+    proctor_json(tmp_path, "run", *asked)
+    with serving(tmp_path, "--no-worker") as running:
+        person = Browser(running.url)
+        form = {"suite": "glue", "data": "sample", "limit": "2"}
+        plan = person.post("/runs/new/plan", **form, models=["simulator/sim-truncating"])
+        assert "were cut at 512 tokens, before an answer" in plan.words, plan.words
+        more = filled(person.get(cure(plan, "Ask with 2,048 tokens")))
+        assert more["ollama_num_predict"] == ["2048"] and more["models"] == ["simulator/sim-truncating"]
+        assert "were cut" not in person.post("/runs/new/plan", **form, models=TWO).words
+        assert "were cut" not in person.post("/runs/new/plan", **more).words

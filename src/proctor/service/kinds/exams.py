@@ -11,13 +11,19 @@ from typing import TYPE_CHECKING, get_args
 from proctor.grading.formats import Label
 from proctor.protocols import Exam, Grader
 from proctor.providers.contract import Labels
-from proctor.references import ExamRef, Rows
+from proctor.references import ExamRef, Rows, SourceRef
 from proctor.service.context import Context
 from proctor.service.kinds.contract import Fetch, Method, SourceKind, TaskLabels, Tell
 from proctor.service.kinds.rows_elsewhere import SPLITS, bring_rows, out_of_reach, share_rows, shares
 from proctor.settings import Settings
 from proctor.sources.exams.files.questions import open_file
-from proctor.sources.exams.rows.normal_form import Stored, missing_tasks, present_origin, read_sample
+from proctor.sources.exams.rows.normal_form import (
+    Stored,
+    missing_tasks,
+    present_origin,
+    read_sample,
+    rows_path,
+)
 from proctor.sources.exams.sampling import PRESETS
 from proctor.sources.exams.source import SuiteSource, open_suite, select, task_keys
 from proctor.sources.exams.tables.tasks import SUITES, TASKS, suite_named
@@ -122,6 +128,16 @@ def rows_here(ref: ExamRef, settings: Settings) -> RowsHere:
     missing = [missing_tasks(wanted, settings.home, "eval", origin) for origin in origins]
     fewest = min(missing, key=len)
     return RowsHere(tuple(task for task in wanted if task not in fewest), tuple(fewest))
+
+
+def rows_stamp(ref: SourceRef, settings: Settings) -> Hashable:
+    """What changes when the rows of a suite do; a data set's reference names its content itself."""
+    if ref.kind != "suite" or not isinstance(ref, ExamRef):
+        return None
+    origins: tuple[Stored, ...] = ("imported", "hub")
+    places = [rows_path(settings.home, task, "eval", origin) for task in task_keys(ref) for origin in origins]
+    found = [place.stat() for place in places if place.is_file()]
+    return tuple((each.st_ino, each.st_mtime_ns, each.st_size) for each in found)
 
 
 def share_suite(ref: ExamRef, context: Context) -> ExamRef:

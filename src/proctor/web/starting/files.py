@@ -101,13 +101,16 @@ def file_facts(of: Dataset | Requests, problem: ProctorError | None = None) -> d
     """What the preview shows."""
     if isinstance(of, Requests):
         return {"holds": "requests", "it": of, "found": of.found, "first": of.found.first[:ROWS]}
-    parts = of.found.parts
+    # What cannot be asked has no parts yet; what was said of its columns so far stays chosen.
+    said = [words.partition("=") for words in of.layout.columns]
+    told = {name: part for part, _, name in said if name}
+    parts = {name: part for part in PARTS for name in of.found.parts.get(part, ())}
     return {
         "holds": "questions",
         "it": of,
         "found": of.found,
         "first": of.found.first[:ROWS],
         "parts": PARTS,
-        "part_of": {name: part for part in PARTS for name in parts.get(part, ())},
+        "part_of": parts or told,
         "error": str(problem) if problem else of.found.error,
     }

@@ -18,13 +18,14 @@ from proctor.service.admin.access import User
 from proctor.service.context import Context
 from proctor.service.datasets import kept
 from proctor.service.datasets.kept import Dataset
+from proctor.service.forecast.cut_short import cut_short
 from proctor.service.forecast.duration import estimated_duration
 from proctor.service.forecast.forecast import CellForecast, forecast
 from proctor.service.kinds import exam_ref, kind_of
 from proctor.service.kinds.exams import rows_here
 from proctor.service.opening.catalogue import provider_status, suite_facts
+from proctor.service.opening.warm import warm_source
 from proctor.service.runs import queue
-from proctor.service.runs.lifecycle import open_sources
 from proctor.service.runs.queue import Ticket
 from proctor.service.runs.requests import RunRequest, plan_for, plan_for_all
 from proctor.service.watch import job_states
@@ -276,7 +277,8 @@ def _planned(request: Request, context: Context, user: User, of: Filled, form: F
         return nothing  # without its rows nothing can be said of them
     plan = lacks.plan
     try:
-        sources = open_sources(plan, context.settings, fetch=user.may_run)
+        source = warm_source(plan.cells[0].source, context.settings, fetch=user.may_run)
+        sources = [source] * len(plan.cells)
         found = forecast(context, plan, sources, difference=of.request.difference)
     except ProctorError as problem:
         told = of_problem(problem)
@@ -289,6 +291,11 @@ def _planned(request: Request, context: Context, user: User, of: Filled, form: F
         **nothing,
         "found": found,
         "brief": _brief(found.total),
+        "cut_short": [
+            (each, Cure(f"Ask with {each.enough:,} tokens", form.but(ollama_num_predict=str(each.enough))))
+            for cell in plan.cells
+            if (each := cut_short(context, cell)) is not None
+        ],
         "keys": [keys.get(cell.model.provider) for cell in plan.cells],
         "durations": [
             estimated_duration(context, cell, calls=each.calls)

@@ -17,7 +17,6 @@ from proctor.web.render import show
 from proctor.web.starting.forms import MOST_MODELS
 from proctor.web.starting.missing import FilledForm
 
-ANSWER_EXAMS = ("baseline", "replay")  # they answer items of exams, and no free prompts
 FROM_FILES = "replay"  # whose replies lie on another machine
 
 
@@ -79,16 +78,15 @@ def start_page(
             "missing": missing,
             "ready": not missing,
             "came": request.query_params.get("came", ""),
-            **_lists(context, what),
+            **_lists(context),
             **facts,
         },
     )
 
 
-def _lists(context: Context, what: str) -> dict[str, Any]:
+def _lists(context: Context) -> dict[str, Any]:
     """Which providers' lists the page fetches, and which have no key for one."""
-    left_out = (FROM_FILES,) if what in ("suite", "questions") else ANSWER_EXAMS
-    known = [each for each in provider_status(context.settings) if each.name not in left_out]
+    known = [each for each in provider_status(context.settings) if each.name != FROM_FILES]
     # What speaks OpenAI's protocol may be a server at hand that wants no key.
     asked = [each.name for each in known if each.key_set is not False or each.name == "openai"]
     return {

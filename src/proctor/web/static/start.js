@@ -187,7 +187,14 @@
       history.replaceState(history.state, "", address.pathname + address.search);
     });
   }
-  document.addEventListener("change", (e) => { if (e.target.id === "f-file") upload([...e.target.files]); });
+  // A file that was chosen changes no plan before it has come: the form hears nothing of it.
+  for (const kind of ["input", "change"]) {
+    document.addEventListener(kind, (e) => {
+      if (e.target.id !== "f-file") return;
+      e.stopPropagation();
+      if (kind === "change") upload([...e.target.files]);
+    }, true);
+  }
   const files = (e) => [...(e.dataTransfer?.types ?? [])].includes("Files");
   document.addEventListener("dragover", (e) => {
     if (!files(e) || !one("#f-file")) return;
@@ -213,6 +220,8 @@
     }
   }
   document.addEventListener("change", (e) => { if (e.target.matches("#run-form select[name=suite]")) fit(); }, true);
-  function wire() { fit(); quiet(); tick(); narrow(); state(); }
+  // What stands in for scripts is markup like any other where htmx has brought it.
+  function plain() { for (const each of all("#run-form noscript")) each.remove(); }
+  function wire() { plain(); fit(); quiet(); tick(); narrow(); state(); }
   document.addEventListener("DOMContentLoaded", wire);
 })();
