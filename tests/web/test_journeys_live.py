@@ -13,9 +13,11 @@ import pytest
 from browser import Watched, axe, overhang, until, watched
 from journey import ITEMS, PARALLEL, World, main_text, press, said, world
 
+from jobs_world import children_of
 from proctor.settings import read_settings
 from proctor.store import Store
-from programs import HANG_S, proctor_json, started
+from proctor.types import Run
+from programs import HANG_S, started
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -121,14 +123,13 @@ def test_every_part_of_overview_follows_an_end(there: World, chromium: Browser) 
         assert tab.page.evaluate("window.stays") is True, "nobody reloads"
 
 
-def owner(there: World, run_id: str) -> int | None:
-    """The process that works on a run."""
+def run_of(there: World, model: str) -> Run | None:
+    """The run of a model, as it is kept."""
     store = Store.open(read_settings({"PROCTOR_HOME": str(there.home)}).database_url)
     try:
-        found = store.owner_of(run_id)
+        return next(iter(store.runs(model=model)), None)
     finally:
         store.close()
-    return int(found.rpartition(":")[2]) if found and found.rpartition(":")[2].isdigit() else None
 
 
 def test_a_killed_worker_is_told_and_another_goes_on(there: World, chromium: Browser) -> None:
@@ -137,10 +138,12 @@ def test_a_killed_worker_is_told_and_another_goes_on(there: World, chromium: Bro
     with watched(chromium) as tab:
         tab.open(f"{there.url}/runs/{job_id}")
         until(tab.page, lambda page: settled(page) >= 2 * PARALLEL, "some items")
-        pid = owner(there, job_id)
-        assert pid is not None
-        os.kill(pid, signal.SIGKILL)
         kept = settled(tab.page)
+        run = run_of(there, "ollama/sim:latest")
+        assert run is not None and run.id == job_id
+        (worker,) = children_of(run)
+        os.kill(worker, signal.SIGKILL)
+        until(tab.page, lambda page: "to be tried again" in main_text(page), "the truth")
         ended(tab, "completed")
         assert sum(stack(tab.page).values()) == ITEMS and kept >= 2 * PARALLEL
     asked = {key: times - before.get(key, 0) for key, times in there.asked().items()}
@@ -150,20 +153,20 @@ def test_a_killed_worker_is_told_and_another_goes_on(there: World, chromium: Bro
 
 def test_a_run_of_a_terminal_goes_on_by_a_press(there: World, chromium: Browser) -> None:
     before = there.asked()
-    words = ["run", "glue", "--model", "ollama/sim-large:latest", "--data", "sample", "--preset", "quick"]
+    words = ["run", "glue", "--model", "ollama/sim-small:latest", "--data", "sample", "--preset", "quick"]
     process = started(there.home, [*words, "--parallel", str(PARALLEL)], OLLAMA_HOST=there.models)
-    run_id = ""
-    for _ in range(600):
-        runs = [run for run in proctor_json(there.home, "list")["runs"] if "sim-large" in run["model"]]
-        if runs and runs[0]["settled"] >= 2 * PARALLEL:
-            run_id = runs[0]["run_id"]
-            break
-        time.sleep(0.05)  # until the other process has committed something
-    process.kill()
-    process.communicate(timeout=HANG_S)
-    assert run_id
+    try:
+        for _ in range(1200):
+            run = run_of(there, "ollama/sim-small:latest")
+            if run is not None and run.settled >= 2 * PARALLEL:
+                break
+            time.sleep(0.05)  # until the other process has committed something
+    finally:
+        process.kill()
+        process.communicate(timeout=HANG_S)
+    assert run is not None
     with watched(chromium) as tab:
-        tab.open(f"{there.url}/runs/{run_id}")
+        tab.open(f"{there.url}/runs/{run.id}")
         said(tab, "Nobody works on this run.")
         planned = sum(stack(tab.page).values())
         assert 2 * PARALLEL <= settled(tab.page) < planned
