@@ -113,18 +113,19 @@ class TaskCount:
         self.score.append(score)
         self.total += score
 
-    def count(self) -> Count:
+    def count(self, *, alone: bool = False) -> Count:
+        """Over several tasks only clusters count as fewer items, and `alone` repeats too, as in a run's own scores."""
         if not self.items:
             return Count(len(self.asked))
-        plain = len(self.units) == len(self.score)
-        if plain:
+        if len(self.units) == len(self.score):
             return Count(len(self.asked), len(self.items), self.total)
         sheet = self._sheet()
         import numpy as np
 
         scores = np.frombuffer(self.score, np.float64)
         value = float(sheet.weight @ scores) / len(self.items)
-        worth = effective_of(sheet, scores, [np.ones(len(scores))])[0]
+        hangs = alone or sheet.clustered
+        worth = effective_of(sheet, scores, [np.ones(len(scores))])[0] if hangs else None
         return Count(len(self.asked), len(self.items), value * len(self.items), worth)
 
     def _sheet(self) -> Sheet:
@@ -188,7 +189,7 @@ class Narrowing:
         """The share of right answers in each task so far."""
         found: dict[str, dict[str, Count]] = {}
         for (task, half), counted in self._counts.items():
-            found.setdefault(task, {})[half] = counted.count()
+            found.setdefault(task, {})[half] = counted.count(alone=True)
         return {task: macro(halves) for task, halves in found.items()}
 
     def _take(self) -> None:
@@ -211,8 +212,9 @@ class Narrowing:
 
     def _by_task(self) -> dict[str, Count]:
         found: dict[str, Count] = {}
+        alone = len(self.of.metrics) == 1
         for (task, _), counted in self._counts.items():
-            count, before = counted.count(), found.get(task)
+            count, before = counted.count(alone=alone), found.get(task)
             found[task] = count if before is None else _joined(before, count)
         return found
 

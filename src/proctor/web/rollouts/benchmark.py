@@ -24,6 +24,7 @@ from proctor.web.events import Events
 from proctor.web.heat import HeatAsked
 from proctor.web.render import show
 from proctor.web.rollouts.figures import figures_of, tasks_heat, verdict_of
+from proctor.web.rollouts.pace import pace_of, trials_stacked
 from proctor.web.rollouts.words import STATES, UNSCORED
 
 ROUTER = APIRouter()
@@ -186,6 +187,8 @@ def _facts(context: Context, of: RolloutBenchmark, asked: MatrixQuery, drawn: He
         "figures": figures_of(context, of),
         "short": short,
         "verdict": verdict,
+        "stack": trials_stacked(of),
+        "pace": None if over else pace_of(context, of),
     }
 
 
