@@ -130,7 +130,7 @@ def best(store: Database) -> list[ModelScore]:
         .where(RUN.c.num.in_(latest), SCORE.c.place == 0, SCORE.c.value.is_not(None))
     )
     with store.reading() as connection:
-        return [ModelScore._make(row) for row in connection.execute(query)]
+        return [ModelScore._make((*row, True)) for row in connection.execute(query)]
 
 
 def summaries(store: Database, numbers: Sequence[int]) -> dict[int, dict[str, Any]]:
