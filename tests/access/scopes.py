@@ -71,6 +71,7 @@ GET /api/v1/schedules
 GET /api/v1/suites
 GET /api/v1/tasks
 GET /audit
+GET /find
 GET /settings/shares
 POST /shares/{ident}/revoke
 GET /batches

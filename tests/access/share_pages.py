@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from probe import ACTS, NOTHING, Key, Make, Probe, query, run, same
+from probe import ACTS, NOTHING, Key, Make, Probe, lists, query, run, same
 
 SHARE_PAGES: dict[Key, Make] = {
     ("POST", "/shares"): lambda of: [
@@ -12,4 +12,5 @@ SHARE_PAGES: dict[Key, Make] = {
     ("GET", "/settings/shares"): same("/settings/shares"),
     ("POST", "/shares/{ident}/revoke"): run("/shares/{}/revoke", ACTS, "share", form={}),
     ("GET", "/shared/{token}"): run("/shared/{}", NOTHING, "share"),
+    ("GET", "/find"): lists("/find", q="model"),
 }

@@ -136,9 +136,8 @@ def owner(store: Store, settings: Settings, word: str, user: str) -> Owner:
     done, beside, failed = _runs(store, settings, word, project.id)
     plan, ticket = Plan((_cell(word, "1"),)), Ticket(user, project.id)
     waiting, running = (queue.submit(over(store, settings), plan, ticket) for _ in range(2))
-    _set(
-        store, failed, status=Status.FAILED.value, error=f"{word} has broken", error_slug="config", settled=1
-    )
+    broken = {"error": f"{word} has broken", "error_slug": "config"}
+    _set(store, failed, status=Status.FAILED.value, settled=1, **broken)
     far = {"owner": f"{word}-host:1", "lease_until": time.time() + 9000.0, "started_at": time.time()}
     _set(store, running, status=Status.RUNNING.value, planned=9, **far)
     row = next(store.latest(done.id))

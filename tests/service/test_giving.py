@@ -18,6 +18,8 @@ from proctor.service.giving import shares
 from proctor.service.watch import saved_views
 from proctor.settings import Settings
 from proctor.store import Store
+from proctor.store.admin import shares as kept
+from proctor.store.admin.shares import SharedPage
 from proctor.store.core.tables import RUN
 from proctor.types import Cell, Model, Plan, Run
 from simulators import settings
@@ -123,15 +125,27 @@ def test_what_cannot_be_given_away_is_said_so(store: Store, address: str, days: 
         shares.give(over(store), ROOT, address, days, now=NOW)
 
 
-def test_links_that_have_not_ended_are_bounded(
-    store: Store, known: Settings, runs: list[Run], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(shares, "MOST_ALIVE", 2)
-    for _ in range(2):
-        shares.give(over(store, known), ANN, compared(runs), 1, now=NOW)
+def test_links_that_have_not_ended_are_bounded(store: Store, known: Settings, runs: list[Run]) -> None:
+    context = over(store, known)
+    for number in range(shares.MOST_ALIVE):
+        one = SharedPage(str(number), "run", "t", "/", None, "ann", NOW, NOW + DAY)
+        kept.add(store, one, f"digest-{number}", "x")
     with pytest.raises(Conflict, match="revoke some first"):
-        shares.give(over(store, known), ANN, compared(runs), 1, now=NOW)
-    shares.give(over(store, known), ANN, compared(runs), 1, now=NOW + 2 * DAY)
+        shares.give(context, ANN, compared(runs), 1, now=NOW)
+    shares.give(context, ANN, compared(runs), 1, now=NOW + 2 * DAY)
+
+
+def test_a_board_and_a_benchmark_of_runs_are_given_away_too(
+    store: Store, known: Settings, runs: list[Run]
+) -> None:
+    context = over(store, known)
+    board = shares.give(context, ROOT, "/leaderboard?suite=glue&limit=5", 7, now=NOW)
+    assert (board.share.kind, board.share.projects) == ("board", None)
+    assert "Leaderboard" in shares.read(context, board.token, now=NOW)[1]
+    walled = shares.give(context.within(ANN.reach), ANN, "/leaderboard", 7, now=NOW)
+    assert walled.share.projects == frozenset({1})
+    plan = shares.give(context, ROOT, f"/rollouts/{runs[0].plan_id}", 7, now=NOW)
+    assert "baseline/majority and baseline/random" in plan.share.title
 
 
 def test_saved_views_are_their_users_own_and_follow_the_reach(store: Store) -> None:

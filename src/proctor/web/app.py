@@ -25,7 +25,7 @@ from proctor.web.rollouts import trajectory as rollouts_trajectory
 from proctor.web.rollouts import trial as rollouts_trial
 from proctor.web.rollouts import trials as rollouts_trials
 from proctor.web.runs import items, results, run
-from proctor.web.server import access, schedules, system
+from proctor.web.server import access, finding, schedules, system
 from proctor.web.sharing import shares
 from proctor.web.starting import batch, files, new_run, offered
 from proctor.web.starting import rollouts as rollouts_new
@@ -64,6 +64,7 @@ ROOMS = (
     system,
     schedules,
     shares,
+    finding,
     access,
 )
 

@@ -16,15 +16,17 @@ from markupsafe import Markup, escape
 from starlette.responses import HTMLResponse
 
 from proctor import __version__, figures
-from proctor.errors import ProctorError, errors
 from proctor.findings import Estimate, failed_in_short
 from proctor.service.admin import access
 from proctor.service.watch.overview import Shown
 from proctor.web.addresses import encoded, model_path, query, request_path, trial_path
 from proctor.web.dependencies import context_of
+from proctor.web.problems import actions_of, problem_facts, told
 from proctor.web.rollouts.words import CALL_ENDS, PHASE_COLOURS, PHASE_WORDS, STATES
 from proctor.web.untrusted import untrusted
-from proctor.web.words import ERROR_TITLES, NAV, OUTCOME_WORDS, STATUS_COLOURS, TERMS, things
+from proctor.web.words import ERROR_ICONS, NAV, NAV_TITLES, OUTCOME_WORDS, STATUS_COLOURS, TERMS, things
+
+__all__ = ["problem_facts", "show", "stamp", "templates"]
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -44,6 +46,7 @@ def templates() -> Environment:
         "left_out": figures.left_out,
         "estimate": figures.estimate,
         "interval": interval,
+        "least_of": figures.least_of,
         "p": figures.p_value,
         "share": figures.share,
         "duration": figures.duration,
@@ -83,9 +86,12 @@ def _known() -> dict[str, Any]:
     """What every template may name."""
     return {
         "NAV": NAV,
+        "NAV_TITLES": NAV_TITLES,
         "STATUS_COLOURS": STATUS_COLOURS,
         "OUTCOME_WORDS": OUTCOME_WORDS,
         "TERMS": TERMS,
+        "ERROR_ICONS": ERROR_ICONS,
+        "actions_of": actions_of,
         "TRIAL_STATES": STATES,
         "PHASE_WORDS": PHASE_WORDS,
         "PHASE_COLOURS": PHASE_COLOURS,
@@ -116,30 +122,9 @@ def show(request: Request, name: str, status: int = 200, /, **given: Any) -> HTM
     return HTMLResponse(text, status, headers={"Cache-Control": "no-store", "Vary": "HX-Request"})
 
 
-def problem_facts(problem: ProctorError | None) -> dict[str, str] | None:
-    """What a page says of an error that it shows above its own form."""
-    if problem is None:
-        return None
-    title = ERROR_TITLES.get(problem.slug, ERROR_TITLES[""])
-    return {
-        "title": title,
-        "detail": str(problem),
-        "cure": problem.cure,
-        "slug": problem.slug,
-        "request_id": "",
-    }
-
-
 def error_page(request: Request, status: int, detail: str, slug: str) -> HTMLResponse:
     """What went wrong, where, and what to do; as a piece where a piece was asked for."""
-    kind = errors().get(slug)
-    facts = {
-        "title": ERROR_TITLES.get(slug, ERROR_TITLES[""]),
-        "detail": detail,
-        "slug": slug,
-        "cure": kind.cure if kind else "",
-        "request_id": request.scope["state"].get("request_id", ""),
-    }
+    facts = told(slug, detail, request_id=request.scope["state"].get("request_id", ""))
     if request.headers.get("hx-request") == "true":
         return show(request, "_problem.html", 200, **facts)
     return show(request, "error.html", status, **facts)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from proctor.service.kinds import kind_of
 from proctor.types import Run
 
-# key, address, icon, label; the first five are the documented tabs. Between the two groups stands other work
-# than exams.
+# key, address, icon, label; the first five are the documented tabs. Then comes other work than exams, what is asked
+# and of whom, and the server itself.
 NAV = (
     (
         ("overview", "/", "layout-dashboard", "Overview"),
@@ -23,6 +23,8 @@ NAV = (
         ("models", "/models", "robot", "Models & providers"),
         ("suites", "/suites", "list-details", "Suites"),
         ("datasets", "/datasets", "database", "Data sets"),
+    ),
+    (
         ("system", "/system", "server-2", "Queue & workers"),
         ("schedules", "/schedules", "calendar-time", "Schedules"),
         ("projects", "/projects", "folders", "Projects"),
@@ -32,14 +34,16 @@ NAV = (
     ),
 )
 
-_CONNECTION = "🔌 Connection Error"
-_API = "🤖 Model API Error"
-_INVALID = "📊 Invalid Configuration"
-_RATE = "🐌 Rate Limit Exceeded"
-_TIMEOUT = "⏱️ Timeout Error"
-_DATABASE = "💾 Database Error"
+NAV_TITLES = ("", "More work", "Catalogue", "Server")
 
-# The documented kinds of errors, by slug; "" is any other.
+_CONNECTION = "Connection Error"
+_API = "Model API Error"
+_INVALID = "Invalid Configuration"
+_RATE = "Rate Limit Exceeded"
+_TIMEOUT = "Timeout Error"
+_DATABASE = "Database Error"
+
+# The documented kinds of errors, by slug; "" is any other. An icon of our own stands in the documented glyph's place.
 ERROR_TITLES = {
     "": "Something went wrong",
     "not-found": "Not found",
@@ -72,6 +76,17 @@ ERROR_TITLES = {
     "overloaded": _API,
     "server-error": _API,
     "bad-reply": _API,
+}
+
+ERROR_ICONS = {
+    _CONNECTION: "plug-connected-x",
+    _API: "robot",
+    _INVALID: "adjustments-alt",
+    _RATE: "gauge",
+    _TIMEOUT: "clock",
+    _DATABASE: "database",
+    "Not found": "search",
+    "Not allowed": "lock",
 }
 
 STATUS_COLOURS = {

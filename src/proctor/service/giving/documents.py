@@ -7,14 +7,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-from proctor.errors import ConfigError
+from proctor.errors import ConfigError, MetricMissing
 from proctor.service.context import Context, runs_named
 from proctor.service.data.transfer import report
+from proctor.service.evidence.board_report import board_report
 from proctor.service.watch import job_states
+from proctor.service.watch.overview import board_suite
 from proctor.types import Run
 
 MOST_RUNS = 20
 MOST_ADDRESS = 2_000
+MOST_PLACES = 100  # of a board
 _ID = r"[0-9a-f-]{4,36}"
 
 
@@ -60,6 +63,29 @@ def _of_tasks(context: Context, ident: str, _: dict[str, list[str]]) -> Document
     return _of_runs(context, "rollouts", _titled(runs), f"/rollouts/{ident}", runs)
 
 
+def _of_board(context: Context, _: str, asked: dict[str, list[str]]) -> Document:
+    said = {name: values[0] for name, values in asked.items()}
+    project = _number(said.get("project"))
+    suite = said.get("suite") or board_suite(context, project)
+    limit = min(_number(said.get("limit")) or 10, MOST_PLACES)
+    metric = said.get("metric", "")
+    try:
+        html = board_report(context, suite, metric or "accuracy", limit, project)
+    except MetricMissing:
+        if metric:
+            raise
+        metric = "score"
+        html = board_report(context, suite, metric, limit, project)
+    told = {"suite": suite, "metric": metric, "limit": limit, "project": project}
+    address = "/leaderboard?" + urlencode({name: value for name, value in told.items() if value})
+    projects = context.store.reach.projects if project is None else frozenset({project})
+    return Document("board", f"Leaderboard of {suite}", address, html, projects)
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text and text.isascii() and text.isdecimal() and 0 < int(text[:10]) < 2**31 else None
+
+
 def _titled(runs: Sequence[Run]) -> str:
     models = " and ".join(dict.fromkeys(str(run.cell.model) for run in runs[:4]))
     more = f" and {len(runs) - 4} more" if len(runs) > 4 else ""
@@ -76,5 +102,6 @@ _Make = Callable[[Context, str, dict[str, list[str]]], Document]
 _MAKERS: tuple[tuple[re.Pattern[str], _Make], ...] = (
     (re.compile(rf"/runs/(?P<id>{_ID})(/results|/requests)?"), _of_run),
     (re.compile(r"/(batches/)?compare"), _of_pair),
+    (re.compile(r"/leaderboard"), _of_board),
     (re.compile(rf"/rollouts/(?P<id>{_ID})"), _of_tasks),
 )

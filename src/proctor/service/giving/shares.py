@@ -28,7 +28,7 @@ TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")  # 32 bytes in base64url
 
 
 @dataclass(frozen=True, slots=True)
-class ShareLink:
+class GivenLink:
     """What is told once: the token is kept nowhere."""
 
     share: SharedPage
@@ -39,7 +39,7 @@ class ShareLink:
         return f"/shared/{self.token}"
 
 
-def give(context: Context, user: User, address: str, days: int, *, now: float) -> ShareLink:
+def give(context: Context, user: User, address: str, days: int, *, now: float) -> GivenLink:
     """Make the document of a page and a link to it that ends in so many days; `now` is Unix time.
 
     Raises ConfigError for an address or a number of days that cannot be, NotFound, Conflict for too many links.
@@ -58,7 +58,7 @@ def give(context: Context, user: User, address: str, days: int, *, now: float) -
     shares.add(context.store, share, digest(token), made.html)
     only = next(iter(made.projects)) if made.projects is not None and len(made.projects) == 1 else None
     note(context, user.name, "share", share.id, f"{made.title}, for {days} days", project_id=only)
-    return ShareLink(share, token)
+    return GivenLink(share, token)
 
 
 def read(context: Context, token: str, *, now: float) -> tuple[SharedPage, str]:

@@ -59,9 +59,7 @@ def _list(
         200 if problem is None or piece else problem.http_status,
         here="datasets",
         datasets=datasets,
-        runs=runs_of_sources(
-            context, {*(each.name for each in datasets), *(each.name for each in of_requests)}
-        ),
+        runs=runs_of_sources(context, {each.name for each in datasets} | {each.name for each in of_requests}),
         compared=[] if piece else _lately_used(context),
         of_requests=of_requests,
         more=total - len(of_requests),

@@ -241,7 +241,7 @@
     if (ownKey(e.key)) { e.preventDefault(); return; }
     if (e.key === "g") { went = Date.now(); return; }
     if (e.key === "?") { actions.help(); return; }
-    if (e.key === "/") { const box = one("[data-search]"); if (box) { e.preventDefault(); box.focus(); } return; }
+    if (e.key === "/") { const box = one("[data-search]"); if (box) { e.preventDefault(); box.focus(); return; } }
     if (e.key.startsWith("Arrow") && inGrid(e.target, e.key)) { e.preventDefault(); return; }
     if (keys[e.key]?.(e)) { e.preventDefault(); return; }
     const link = { j: "a[data-next]", k: "a[data-before]", u: "a[data-up]" }[e.key];
