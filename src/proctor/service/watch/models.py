@@ -37,7 +37,7 @@ Kind = Literal["questions", "requests", "tasks", "verdicts"]
 
 @dataclass(frozen=True, slots=True)
 class ModelLine:
-    """A model in the list. `scores` has one for each source; `usual` says of which it is of the usual exam.
+    """A model in the list. `scores` has one for each source, of the group that most models share where it has one.
 
     `cost_usd` is the sum over the `priced` of its `runs`, `cost_per_1000` that of 1,000 settled items among them; None
     is unknown. `speed` is of its newest run that measured it.
@@ -126,9 +126,11 @@ def _usual(scores: Sequence[ModelScore]) -> list[ModelScore]:
         groups.items(),
         key=lambda each: (each[0][1], -len(each[1]), -max(one.finished_at for one in each[1])),
     )
-    for _, group in order:
+    first: dict[str, str] = {}
+    for (source, _, comparability), group in order:
+        usual = first.setdefault(source, comparability) == comparability
         for score in group:
-            found.setdefault((score.full_model, score.source), score)
+            found.setdefault((score.full_model, score.source), score._replace(usual=usual))
     return list(found.values())
 
 
@@ -143,15 +145,15 @@ def _by_models(scores: Iterable[ModelScore]) -> list[str]:
 
 def _highest(official: Sequence[ModelScore]) -> dict[str, str]:
     """Source -> the model with the highest score of the group that most share; none where one model stands alone."""
-    groups: dict[tuple[str, str], list[ModelScore]] = {}
+    groups: dict[str, list[ModelScore]] = {}
     for score in official:
-        if score.value is not None:
-            groups.setdefault((score.source, score.comparability), []).append(score)
-    found: dict[str, str] = {}
-    for (source, _), group in sorted(groups.items(), key=lambda each: -len(each[1])):
-        if len(group) > 1 and source not in found:
-            found[source] = max(group, key=lambda score: score.value or 0.0).full_model
-    return found
+        if score.usual and score.value is not None:
+            groups.setdefault(score.source, []).append(score)
+    return {
+        source: max(group, key=lambda score: score.value or 0.0).full_model
+        for source, group in groups.items()
+        if len(group) > 1
+    }
 
 
 def _with_registered(context: Context, found: tuple[list[ModelLine], list[str], dict[str, str]]) -> Catalogue:
@@ -300,7 +302,8 @@ def sorted_by(sort: str, models_: Sequence[ModelLine]) -> list[ModelLine]:
 
     def of_score(each: ModelLine) -> float | None:
         score = each.scores.get(source)
-        return None if score is None or score.value is None else score.sample * 10.0 - score.value
+        apart = 0.0 if score is None else score.sample * 10.0 + (not score.usual) * 5.0
+        return None if score is None or score.value is None else apart - score.value
 
     key = of_score if head == "score" else keys.get(head)
     if key is None:

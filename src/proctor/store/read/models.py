@@ -36,7 +36,10 @@ class ModelTotals(NamedTuple):
 
 
 class ModelScore(NamedTuple):
-    """The headline of a model's latest complete run of a source, of those whose scores compare: `comparability`."""
+    """The headline of a model's latest complete run of a source, of those whose scores compare: `comparability`.
+
+    `usual` is for whoever puts scores of several groups into one list: whether it is of the group that most share.
+    """
 
     provider: str
     model: str
@@ -50,6 +53,7 @@ class ModelScore(NamedTuple):
     low: float | None
     high: float | None
     scored: int
+    usual: bool = True
 
     @property
     def full_model(self) -> str:
@@ -126,7 +130,7 @@ def best(store: Database) -> list[ModelScore]:
         .where(RUN.c.num.in_(latest), SCORE.c.place == 0, SCORE.c.value.is_not(None))
     )
     with store.reading() as connection:
-        return [ModelScore._make(row) for row in connection.execute(query)]
+        return [ModelScore._make((*row, True)) for row in connection.execute(query)]
 
 
 def summaries(store: Database, numbers: Sequence[int]) -> dict[int, dict[str, Any]]:
