@@ -136,6 +136,11 @@ class WatchHub:
     def watchers(self) -> int:
         return sum(each.watchers for each in self._watched.values())
 
+    @property
+    def looks(self) -> int:
+        """How often what is watched now was looked at."""
+        return sum(each.looks for each in self._watched.values())
+
     async def first(self, name: Hashable, look: Look) -> Seen:
         """What the thing looks like now. Raises what the look raises."""
         with self._joined(name, look) as watched:

@@ -17,6 +17,7 @@ from proctor.service.runs.pace import waits
 from proctor.service.runs.pace.progress import Progress, longest_gap_s
 from proctor.service.runs.pace.waits import Waits
 from proctor.service.runs.queue import redis_away
+from proctor.service.watch.moment import paced
 from proctor.sources.exams.tables.tasks import suite_named
 from proctor.store.queue import runlog
 from proctor.store.queue.endings import next_try
@@ -30,6 +31,7 @@ from proctor.types import Run, Status
 
 __all__ = ["Job", "JobState", "Progress", "RunFilter", "RunLine"]
 
+EXACT = 1_000  # items up to which the figures of a run at work are counted anew for everyone who asks
 WHOLE_ID = 36  # characters of a run's id
 OPENING = dict.fromkeys(("questions", "requests"), "opening the rows and checking the model")
 OPENING["verdicts"] = "reading the replies that are judged"
@@ -167,10 +169,19 @@ def project_of(context: Context, run_id: str) -> int:
 
 
 def result_of(context: Context, job_id: str) -> RunResult:
-    """What the job shows so far: of one at work that is a look, which is kept. Raises NotFound."""
+    """What the job shows so far: of one at work that is a look, which is kept. Raises NotFound.
+
+    Of a large one at work these are the figures of up to ten seconds ago, with its row as it was then.
+    """
     run = run_of(context, job_id)
-    looked(context, [run])
-    return shown(context.store, run)
+
+    def look() -> RunResult:
+        looked(context, [run])
+        return shown(context.store, run)
+
+    if run.status is not Status.RUNNING or run.settled <= EXACT:
+        return look()
+    return paced(context, ("result", run.id, run.started_at), look)
 
 
 def state_of(context: Context, job_id: str) -> JobState:

@@ -35,7 +35,8 @@ from proctor.service.watch.job_states import (
     progress_of,
     state_of,
 )
-from proctor.types import Plan
+from proctor.service.watch.moment import for_a_moment
+from proctor.types import Plan, Status
 from proctor.web.dependencies import OpenContext, Reader, RunId, Runner, Text, go
 from proctor.web.events import Events
 from proctor.web.files import as_report
@@ -155,7 +156,12 @@ _TABS = {"summary": _summary, "timeline": _timeline, "log": _log, "config": _con
 
 @ROUTER.get("/runs/{run_id}/live")
 def live_piece(request: Request, context: OpenContext, user: Reader, run_id: RunId) -> Response:
-    return show(request, "_live.html", **common(context, state_of(context, run_id)))
+    state = state_of(context, run_id)
+    if state.run.status is not Status.RUNNING or state.run.cell.limits.until_decided:
+        return show(request, "_live.html", **common(context, state))
+    mark = (*state.mark, state.step, state.job and state.job.cancel_at)
+    facts = for_a_moment(context, ("live", run_id), mark, lambda: common(context, state))
+    return show(request, "_live.html", **facts)
 
 
 @ROUTER.get("/runs/{run_id}/diagnosis")
