@@ -105,6 +105,31 @@ def test_a_point_of_the_trend_opens_its_run(bad: tuple[Server, Troubles], chromi
         arrive(tab, lambda at: at.startswith(f"/runs/{there.good}"), "the run of the point")
 
 
+_OPTION = """points => {
+    const line = points.map(([at, value, low, high]) => ({ at, value, low, high }));
+    const { xAxis, yAxis, series } = charts.kinds.trend({ series: [{ name: "a", points: line }] });
+    return { y: [yAxis.min, yAxis.max], x: xAxis.axisLabel.formatter(line[0].at), lines: series.length };
+}"""
+NOON_MS = 1_795_000_000_000  # 2026-11-18 11:06 UTC
+
+
+def test_pictures_have_room_below_zero_and_say_days_that_can_be_read(site: Site, chromium: Browser) -> None:
+    with watched(chromium) as tab:
+        tab.open(f"{site.url}/?suite=mmlu")
+
+        def option(*points: tuple[float, float, float, float]) -> dict[str, object]:
+            made: dict[str, object] = tab.page.evaluate(_OPTION, [list(point) for point in points])
+            return made
+
+        one = option((NOON_MS, 0.5, 0.45, 0.55))
+        assert one["x"] == "11:06\n18 Nov" and one["lines"] == 2, "a point and its whisker"
+        assert one["y"] == [0.45, 0.55]
+        month = option((NOON_MS, 0.5, 0.4, 0.6), (NOON_MS + 30 * 864e5, 0.7, 0.6, 0.8))
+        assert month["x"] == "18 Nov" and month["lines"] == 3, "a line with its band"
+        assert option((NOON_MS, 0.02, -0.1, 0.14))["y"] == [-1, 1]
+        assert option((NOON_MS, 0.98, 0.5, 1.0))["y"] == [0.4, 1]
+
+
 # History ------------------------------------------------------------------------------------------
 
 
