@@ -55,7 +55,7 @@ ROLLOUT_PAGES: dict[Key, Make] = {
     ("POST", f"{ONE}/delete"): run("/rollouts/{}/delete", ACTS, "rollouts_doomed"),
     ("GET", f"{ONE}/trials"): _trials,
     ("POST", f"{ONE}/picked/export"): lambda of: [
-        Probe(f"/rollouts/{of.rollouts}/picked/export", form={"pick": _key(of)})
+        Probe(f"/rollouts/{of.rollouts}/picked/export", form={"pick": _key(of)}, word="+new ")
     ],
     ("GET", TRIAL): _trial(),
     ("GET", f"{TRIAL}/events"): _events,

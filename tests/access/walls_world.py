@@ -142,8 +142,6 @@ def owner(store: Store, settings: Settings, word: str, user: str) -> Owner:
     _set(store, running, status=Status.RUNNING.value, planned=9, **far)
     row = next(store.latest(done.id))
     note = notes.add(over(store), done.id, row.item_id, 0, user=user, text=f"{word} remark", flag=True)
-    wanted = NewSchedule(f"{word} nightly", "0 2 * * *", _cell(word, "1"), user, project.id)
-    schedule = schedules.add(over(store, settings), wanted)
     _traced(store, settings, word, user, done)
     batches = [_batch(store, settings, word, project.id, model) for model in ("sim", "sim-small")]
     file, loose_file, openai_batch = files_and_batch(over(store, settings), word, user, project.id)
@@ -158,7 +156,7 @@ def owner(store: Store, settings: Settings, word: str, user: str) -> Owner:
         waiting=waiting.id,
         running=running.id,
         judging=judged(store, settings, word, ticket, [done, beside]),
-        schedule=schedule.id,
+        schedule=_scheduled(store, settings, word, user, project.id),
         note=note.id,
         item=row.item_id,
         user=user,
@@ -179,6 +177,11 @@ def owner(store: Store, settings: Settings, word: str, user: str) -> Owner:
     return Owner(
         secret, names, frozenset({word, user, file, openai_batch, *ids, *(ident[:8] for ident in ids)})
     )
+
+
+def _scheduled(store: Store, settings: Settings, word: str, user: str, project_id: int) -> int:
+    wanted = NewSchedule(f"{word} nightly", "0 2 * * *", _cell(word, "1"), user, project_id)
+    return schedules.add(over(store, settings), wanted).id
 
 
 def _traced(store: Store, settings: Settings, word: str, user: str, run: Run) -> None:

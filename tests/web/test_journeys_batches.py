@@ -196,7 +196,13 @@ def test_results_are_filtered_by_candidate_text_and_status_and_lead_to_a_request
         page.locator("#f-text").fill("comes 8")
         until(page, lambda at: at.locator("#requests tbody tr").count() == 1, "the one with the text")
         tab.settle()
-        follow(tab, "candidate-3/q7")
+        page.locator("#requests [data-open]").click()
+        until(
+            page, lambda at: at.locator("#pane-title").inner_text() == "candidate-3/q7", "it is open beside"
+        )
+        tab.settle()
+        tab.collect()
+        page.keyboard.press("Enter")
         arrive(tab, lambda at: "/requests/candidate-3%2Fq7" in at, "the request")
         assert "After 7 comes 8." in page.locator("#reply").inner_text()
         for name in ("Raw request", "Raw response"):
@@ -332,12 +338,18 @@ def test_hostile_names_and_replies_stay_text_and_every_request_has_its_address(
         page = tab.page
         tab.open(f"{there.url}/runs/{first}/requests")
         harmless(tab)
-        links = page.locator("#requests tbody a").evaluate_all(
+        links = page.locator("#requests tbody [data-open]").evaluate_all(
             "all => all.map((a) => a.getAttribute('href'))"
         )
         assert len(links) == len(ODD)
+        for _ in ODD:
+            page.keyboard.press("j")
+            until(page, lambda at: at.locator("#rows [aria-current]").count() == 1, "it is open beside")
+            tab.settle()
+            harmless(tab)
         for name, link in zip(ODD, links, strict=True):
             assert tab.open(there.url + link) == 200
+            harmless(tab)
             assert page.locator("h1 bdi").text_content() == name
             assert SCRIPT in page.locator("#reply").inner_text()
             page.evaluate("for (const each of document.querySelectorAll('main details')) each.open = true")

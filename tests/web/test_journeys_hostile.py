@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from browser import Watched, until, watched
-from journey import ITEMS, World, follow, press, said, saved, world
+from journey import ITEMS, World, press, said, saved, world
 
 from proctor.simulator import KnownAnswer
 
@@ -90,7 +90,17 @@ def test_every_item_of_a_task_is_harmless(there: World, pair: tuple[str, str], c
     with watched(chromium) as tab:
         tab.open(f"{there.url}/runs/{pair[0]}/results?task=rte")
         harmless(tab)
-        follow(tab, tab.page.locator("#rows tbody a").first.inner_text())
+        for _ in range(3):
+            tab.page.keyboard.press("j")
+            until(
+                tab.page, lambda page: page.locator("#pane #reply").count() == 1, "it is open beside the list"
+            )
+            tab.settle()
+            tab.page.locator("#pane").get_by_text("As Markdown", exact=True).click()
+            harmless(tab)
+        tab.collect()
+        tab.page.keyboard.press("Enter")
+        until(tab.page, lambda page: "/items/" in page.url, "its own page")
         for _ in range(5):
             tab.settle()
             tab.page.get_by_text("As Markdown", exact=True).click()

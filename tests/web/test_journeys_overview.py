@@ -115,7 +115,7 @@ def test_days_beyond_ninety_are_not_taken(site: Site, chromium: Browser) -> None
 def test_overview_exports_its_recent_results(site: Site, chromium: Browser) -> None:
     with watched(chromium) as tab:
         tab.open(f"{site.url}/?suite=mmlu&metric=accuracy&days=30")
-        shown = tab.page.locator("main .card").last.locator("tbody tr td:first-child").all_inner_texts()
+        shown = tab.page.locator("main .card").last.locator("tbody a.id").all_inner_texts()
         rows = list(csv.DictReader(StringIO(saved(tab, "CSV"))))
         found = json.loads(saved(tab, "JSON"))
     assert shown and [row["job_id"][:8] for row in rows][: len(shown)] == shown
@@ -139,7 +139,7 @@ def test_overview_leads_on(site: Site, chromium: Browser) -> None:
         tab.collect()
         tab.page.go_back()
         arrive(tab, lambda at: at == "/?suite=mmlu", "the overview")
-        run_id = tab.page.locator("main .card").last.locator("tbody a").first
+        run_id = tab.page.locator("main .card").last.locator("tbody a.id").first
         name = run_id.inner_text()
         tab.collect()
         run_id.click()

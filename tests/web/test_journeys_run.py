@@ -65,6 +65,14 @@ def ends_as(tab: Watched, word: str) -> None:
     tab.settle()
 
 
+def chosen(tab: Watched, name: str) -> None:
+    """Press one of the actions that stand below "More"."""
+    tab.settle()
+    tab.collect()
+    tab.page.locator("#more-actions > summary").click()
+    tab.page.locator("#more-actions .item").get_by_text(name, exact=True).click()
+
+
 # At work ------------------------------------------------------------------------------------------
 
 
@@ -177,7 +185,7 @@ def test_a_run_is_run_again(there: World, done: str, chromium: Browser) -> None:
     with watched(chromium) as tab:
         tab.open(f"{there.url}/runs/{done}")
         score = tab.page.locator("#headline").inner_text()
-        press(tab, "Run again")
+        chosen(tab, "Run again")
         arrive(tab, lambda at: at.startswith("/runs/") and at != f"/runs/{done}", "another run")
         ends_as(tab, "completed")
         assert tab.page.locator("#headline").inner_text() == score, "the simulator answers the same"
@@ -190,7 +198,7 @@ def test_a_run_is_cloned_into_the_form(there: World, chromium: Browser) -> None:
     )
     with watched(chromium) as tab:
         tab.open(f"{there.url}/runs/{job_id}")
-        follow(tab, "Clone")
+        chosen(tab, "Clone")
         arrive(tab, lambda at: at == f"/runs/new?like={job_id}", "the form")
         page = tab.page
         until(page, lambda p: p.locator("#models input:checked").count() == 1, "the model, ticked")
@@ -231,12 +239,12 @@ def test_a_run_is_deleted_only_when_meant(there: World, chromium: Browser) -> No
 
         tab.open(f"{there.url}/runs/{job_id}")
         tab.page.once("dialog", no)
-        press(tab, "Delete")
+        chosen(tab, "Delete")
         until(tab.page, lambda page: len(asked) == 1, "the question")
         tab.settle()
         assert path_of(tab.page) == f"/runs/{job_id}" and status(there, job_id) == "completed"
         tab.page.once("dialog", yes)
-        press(tab, "Delete")
+        tab.page.locator("#more-actions .item.danger").click()
         arrive(tab, lambda at: at == "/runs", "the history")
         assert "cannot be undone" in asked[1]
         until(tab.page, lambda page: "was deleted" in page.locator("#said").inner_text(), "the word")
@@ -250,7 +258,8 @@ def test_a_report_is_one_file_that_needs_no_server(there: World, done: str, chro
     with watched(chromium) as tab:
         tab.open(f"{there.url}/runs/{done}")
         score = tab.page.locator("#headline").inner_text()
-        report = saved(tab, "Report")
+        tab.page.locator("#share-more > summary").click()
+        report = saved(tab, "Download report")
     assert report.lower().startswith("<!doctype html>") and score in report
     assert not re.findall(r'<(?:script|link|img|iframe)\b[^>]*(?:src|href)="(?!data:|#)', report)
     assert "sample" in report.lower()

@@ -128,7 +128,7 @@ def look_at_a_night(browser: Browser, home: Path) -> None:
         assert (told["last_status"], told["last_error"]) == ("failed", "nobody answers at that address")
         told_to = browser.get(f"/runs/{run.id}").words
         assert "2 tries, of which the log tells" in told_to
-        assert "start the server. Then press Restart." in told_to and "proctor resume" not in told_to
+        assert "start the server." in told_to and "Restart" in told_to and "proctor resume" not in told_to
         assert browser.post(f"/runs/{run.id}/delete").status == 303
         assert schedules.one(over(store), kept.id).last_run_id is None, "no link to what is gone"
         assert browser.post(f"/schedules/{kept.id}/delete").status == 303

@@ -105,7 +105,13 @@ def _filter_and_return(chromium: Browser, start: str, field: str, value: str) ->
         assert filtered
         tab.collect()
         page.locator("main table tbody a[href]").first.click()
-        until(page, lambda p: p.url.partition("?")[0] != start, "the linked page")
+        # A row of results opens beside the list first.
+        until(page, lambda p: p.url.partition("?")[0] != start or "at=" in p.url, "the linked page")
+        tab.settle()
+        if "at=" in page.url:
+            page.keyboard.press("Enter")
+            until(page, lambda p: p.url.partition("?")[0] != start, "its own page")
+            page.go_back()
         page.go_back()
         until(page, lambda p: f"{field}={value}" in p.url and rows(p) == filtered, "the filtered rows again")
         assert choice.input_value() == value

@@ -102,7 +102,7 @@ def _copies(store: Store) -> None:
 
 
 def ask(port: int, path: str, times: int) -> list[float]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=600)
     found = []
     for _ in range(times):
         start = time.perf_counter()
@@ -117,7 +117,7 @@ def ask(port: int, path: str, times: int) -> list[float]:
 
 
 def post(port: int, path: str, body: object) -> None:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=600)
     connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
     answer = connection.getresponse()
     if answer.status != 200:

@@ -6,7 +6,8 @@ import time
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Path, Query
+import orjson
+from fastapi import APIRouter, Path, Query, Response
 
 from proctor.api import answers, boards
 from proctor.api.dependencies import OpenContext, Reader, Runner
@@ -108,8 +109,8 @@ def compare(request: CompareRequest, context: OpenContext, user: Reader) -> dict
     return boards.comparison(context, request)
 
 
-@ROUTER.get("/history", summary="Get benchmark history")
-def history(asked: Annotated[HistoryQuery, Query()], context: OpenContext, user: Reader) -> dict[str, Any]:
+@ROUTER.get("/history", summary="Get benchmark history", response_model=dict[str, Any])
+def history(asked: Annotated[HistoryQuery, Query()], context: OpenContext, user: Reader) -> Response:
     """The runs of the last days. With `model_name`, `trend` has the model's scores and how each differs."""
     wanted = asked.wanted(context, since=time.time() - asked.days * DAY_S)
     lines, total = job_states.run_lines(context, wanted, limit=asked.limit)
@@ -119,8 +120,8 @@ def history(asked: Annotated[HistoryQuery, Query()], context: OpenContext, user:
         "date_range": f"Last {asked.days} days",
     }
     if asked.model_name is not None:
-        found["trend"] = boards.trend(context, wanted)
-    return found
+        found["trend"] = orjson.Fragment(boards.trend(context, wanted))
+    return Response(orjson.dumps(found), media_type="application/json")
 
 
 @ROUTER.get("/leaderboard", summary="Get leaderboard")

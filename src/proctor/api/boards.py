@@ -6,13 +6,17 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+import orjson
+
 from proctor.api import answers
 from proctor.api.schemas import CompareRequest
 from proctor.errors import ConfigError, MetricMissing, NotFound
 from proctor.findings import BoardRow, Comparison, Evaluation, RunResult, Score
 from proctor.service.context import Context
+from proctor.service.evidence import history
 from proctor.service.evidence.cache import Lately
 from proctor.service.evidence.compare import Compared
+from proctor.service.evidence.history import TrendPoint
 from proctor.service.evidence.standing import standing
 from proctor.service.opening.catalogue import brand
 from proctor.service.results import documents, look_documents, speeds
@@ -161,17 +165,23 @@ def _compact(c: Comparison) -> dict[str, Any]:
     return {name: document[name] for name in kept}
 
 
-def trend(context: Context, wanted: RunFilter) -> list[dict[str, Any]]:
-    """The model's scores in time, newest first, each with its change from the run before that was asked the same."""
-    return [
-        {
-            "job_id": past.run.id,
-            "model": past.run.full_model,
-            "benchmark_suite": past.run.source_title,
-            "created_at": answers.stamp(past.run.created_at),
-            "metric": past.score.metric,
-            **answers.figures(past.score),
-            "change": None if past.change is None else documents.difference(past.change),
-        }
-        for past in Lately(context).trend(wanted)
-    ]
+def trend(context: Context, wanted: RunFilter) -> bytes:
+    """The model's scores in time, newest first, each with its change from the run before that was asked the same.
+
+    It is JSON: of a thousand runs, to write it takes longer than all else of the answer.
+    """
+    return Lately(context).of_ended(
+        "trend", wanted, lambda of: orjson.dumps([_point(past) for past in history.trend(context, of)])
+    )
+
+
+def _point(past: TrendPoint) -> dict[str, Any]:
+    return {
+        "job_id": past.run.id,
+        "model": past.run.full_model,
+        "benchmark_suite": past.run.source_title,
+        "created_at": answers.stamp(past.run.created_at),
+        "metric": past.score.metric,
+        **answers.figures(past.score),
+        "change": None if past.change is None else documents.difference(past.change),
+    }

@@ -75,14 +75,11 @@ class HeatView:
     ends: bool
     few: bool
     choices: Mapping[str, tuple[tuple[str, str, bool], ...]] = field(default_factory=dict)
+    gaps: bool = True
 
     @property
     def told(self) -> bool:
         return any(cell.of.told for row in self.rows for each in (row, *row.below) for cell in each.cells)
-
-    @property
-    def gaps(self) -> bool:
-        return len(self.of.columns) > 1
 
 
 CellPath = Callable[[HeatRow, str], str | None]
@@ -107,7 +104,7 @@ def heat_view(of: Heat, asked: HeatAsked, place: HeatPlace) -> HeatView:
     drawing = _Drawing(of, shade, order, asked, place)
     rows = tuple(drawing.row(row, f"heat-g{n}") for n, row in enumerate(drawing.ordered(of.rows)))
     few = any(cell.few for row in rows for each in (row, *row.below) for cell in each.cells)
-    return HeatView(of, rows, shade, order, bool(asked.ends), few, {} if one else drawing.choices())
+    return HeatView(of, rows, shade, order, bool(asked.ends), few, {} if one else drawing.choices(), not one)
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,7 @@ def templates() -> Environment:
         "left_out": figures.left_out,
         "estimate": figures.estimate,
         "interval": interval,
+        "least_of": figures.least_of,
         "p": figures.p_value,
         "share": figures.share,
         "duration": figures.duration,

@@ -12,7 +12,6 @@ from typing import Any, TypeVar, Unpack
 from proctor.findings import Board
 from proctor.service.context import Context
 from proctor.service.evidence.compare import Compared, Comparing, compared
-from proctor.service.evidence.history import TrendPoint, trend
 from proctor.service.evidence.leaderboard import leaderboard
 from proctor.service.rows.trials import RunTrials, run_trials
 from proctor.store.read import lists
@@ -22,6 +21,7 @@ from proctor.store.write.looks import moments
 from proctor.types import Run
 
 MOST_KEPT = 128
+MOST_KB = 64_000
 SAME_S = 60.0
 Found = TypeVar("Found")
 _KEPT: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
@@ -62,11 +62,13 @@ class Lately:
         by = [tuple(each.grader for each in graders(self.context.store, run_id)) for run_id in ids]
         return tuple(by), tuple(moments(self.context.store, ids).items())
 
-    def trend(self, wanted: RunFilter) -> list[TrendPoint]:
-        """What `wanted` begins with moves on by the second: it is a minute long here."""
-        since = wanted.since and wanted.since // SAME_S * SAME_S
-        of = wanted._replace(since=since)
-        return self.kept(("trend", *of), lambda: trend(self.context, of), mark=self._ended(of))
+    def of_ended(self, name: str, wanted: RunFilter, make: Callable[[RunFilter], Found]) -> Found:
+        """What `make` gives of ended runs alone, until such a run ends, is taken up again or deleted.
+
+        What `wanted` begins with moves on by the second: it is a minute long here.
+        """
+        of = wanted._replace(since=wanted.since and wanted.since // SAME_S * SAME_S)
+        return self.kept((name, *of), lambda: make(of), mark=self._ended(of))
 
     def trials(self, run: Run) -> RunTrials:
         """What the trials of a run show as a whole; of one at work it is counted at each look."""
@@ -108,8 +110,16 @@ def _keep(name: tuple[Any, ...], found: tuple[Any, Hashable, tuple[Any, ...]]) -
     with _LOCK:
         _KEPT[name] = found
         _KEPT.move_to_end(name)
-        while len(_KEPT) > MOST_KEPT:
-            _KEPT.popitem(last=False)
+        weights = {each: _kb(kept[0]) for each, kept in _KEPT.items()}
+        while len(_KEPT) > MOST_KEPT or sum(weights.values()) > MOST_KB:
+            weights.pop(_KEPT.popitem(last=False)[0])
+
+
+def _kb(made: object) -> float:
+    """About how many kilobytes it takes."""
+    return (
+        len(made) / 1000 if isinstance(made, bytes) else 1.5 * len(made) if isinstance(made, list) else 20.0
+    )
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from proctor.figures import fraction, listed, margin, metric_words, title_of
 from proctor.findings import OF_TRIALS, SIGNED, Board, Comparison, Difference, Evaluation
 from proctor.service.evidence.standing import Standing
+from proctor.service.evidence.verdicts import ALPHA
 
 POINTS = 100  # of a share: 0.031 is 3.1 points
 
@@ -31,7 +32,8 @@ def in_short(of: Evaluation, at: Standing) -> str:
         return f"{name} is better than every other: {ahead}, {_on(pair)}."
     told = f"{listed(list(at.tied))} cannot be told apart {_on(pair)}"
     beaten = [at.names[one] for one in others if at.names[one] not in at.tied]
-    return f"{told}; {name} is better than {listed(beaten)}." if beaten else f"{told}."
+    told += f"; {name} is better than {listed(beaten)}" if beaten else ""
+    return f"{told}{_there(pair, name, at.names[others[0]])}."
 
 
 def board_in_short(board: Board, names: Mapping[str, str]) -> str:
@@ -70,11 +72,20 @@ def _of_two(pair: Comparison, first: str, second: str, best: str) -> str:
         return f"{one} is better than {other} by {_gap(pair, better)} {_on(pair)}."
     if whole.path is not None and whole.path.ended == "open":
         return f"Not decided yet between {first} and {second}: {_between(pair, best)} so far, {_on(pair)}."
-    return f"{first} and {second} cannot be told apart {_on(pair)}: {_between(pair, best)}."
+    there = _there(pair, first, second)
+    return f"{first} and {second} cannot be told apart {_on(pair)}: {_between(pair, best)}{there}."
 
 
 def _pair(of: Evaluation, one: str, other: str) -> Comparison:
     return next(c for c in of.comparisons if {c.first.id, c.second.id} == {one, other})
+
+
+def _there(pair: Comparison, first: str, second: str) -> str:
+    """What trials show of the very tasks that were worked on, where so few tell nothing of others like them."""
+    of = pair.whole
+    if of.same_tasks_p is None or of.same_tasks_p >= ALPHA or not of.estimate.value:
+        return ""
+    return f"; on these very tasks {first} is better than {second}, beyond the luck of the rollouts"
 
 
 def _between(pair: Comparison, one: str) -> str:
@@ -117,6 +128,7 @@ def _margin(of: Difference) -> str:
 
 
 def _on(pair: Comparison) -> str:
-    whole = pair.whole
-    what = "task" if whole.metric in OF_TRIALS else "item"
-    return f"on {whole.shared:,} shared {what}{'' if whole.shared == 1 else 's'}"
+    n = pair.whole.shared
+    if pair.whole.metric in OF_TRIALS:
+        return f"on tasks like these {n:,}" if n != 1 else "on tasks like this one"
+    return f"on {n:,} shared item{'' if n == 1 else 's'}"

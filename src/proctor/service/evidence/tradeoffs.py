@@ -67,7 +67,8 @@ def against_time(
 ) -> Tradeoff:
     """Seconds an answer by the clock by which all times mean the same; nothing is drawn where there is none."""
     clock = common(results)
-    axis = "seconds an item, by the server's clock" if clock == "server" else "seconds an item, median"
+    one = "a trial" if all(result.trials is not None for result in results) else "an item"
+    axis = f"seconds {one}, by the server's clock" if clock == "server" else f"seconds {one}, median"
     if clock is None:
         return Tradeoff("time", axis, why=unlike(results))
     points, missing = [], []

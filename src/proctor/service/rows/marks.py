@@ -12,7 +12,7 @@ from proctor.service.kinds import kind_of
 from proctor.stats.estimates import Scored, Shape, TaskShape
 from proctor.store import AttemptRow, Store
 from proctor.store.read.brief import BriefRow, brief_rows
-from proctor.store.read.settling import SettledRow
+from proctor.store.read.tried import SettledRow
 from proctor.types import Item, Run
 
 

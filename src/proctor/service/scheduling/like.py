@@ -24,7 +24,7 @@ def why_not(run: Run) -> str | None:
     kind = kind_of(run.cell.source)
     if kind.holds in _HOLDS:
         return _HOLDS[kind.holds]
-    if not kind.on_server:
+    if not kind.on_server or (kind.own and getattr(run.cell.source, "content", None) is None):
         return (
             f"It asks the file {run.cell.source.listed}, which the command line read: a server opens no files by their "
             "paths. Upload it under Data sets, and schedule that."

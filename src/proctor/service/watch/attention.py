@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from proctor.errors import errors
 from proctor.findings import Cause
 from proctor.service.context import Context
+from proctor.service.handing import over
 from proctor.service.results.advice import goes_on
 from proctor.service.results.causes import of_lines
 from proctor.service.runs import fleet, schedules
@@ -103,7 +104,18 @@ def _left(context: Context, project_id: int | None) -> list[RunLine]:
 def _of_runs(context: Context, lines: Sequence[RunLine]) -> list[Trouble]:
     facts, causes = facts_of(context, lines), of_lines(context, lines)
     jobs = jobs_among(context.store, [line.id for line in lines])
-    return [_trouble(line, facts[line.id], causes.get(line.id, ()), line.id in jobs) for line in lines]
+    found = [_trouble(line, facts[line.id], causes.get(line.id, ()), line.id in jobs) for line in lines]
+    return [_unless_in_the_way(context, each) if each.cure == "resume" else each for each in found]
+
+
+def _unless_in_the_way(context: Context, of: Trouble) -> Trouble:
+    """A cure that would be refused is none: what stands in the way is said with the cause."""
+    assert of.run is not None
+    way = over.in_the_way(context, context.store.run(of.run.id))
+    if way is None:
+        return of
+    needs = _waits_for(way)
+    return replace(of, cause=f"{of.cause.rstrip('.')}; {way}", cure="change" if needs == "see" else needs)
 
 
 def _trouble(line: RunLine, facts: Facts, causes: Sequence[Cause], is_job: bool) -> Trouble:

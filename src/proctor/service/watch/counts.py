@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from proctor.findings import Score
 from proctor.service.context import Context
 from proctor.service.results.results import shown
 from proctor.store.read import counts
+from proctor.store.read.counts import ProjectRuns
 from proctor.types import Run
+
+__all__ = [
+    "DatabaseRoom",
+    "ProjectRuns",
+    "database",
+    "headline_of",
+    "projects",
+    "runs_by_provider",
+    "runs_of_sources",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +35,14 @@ def runs_by_provider(context: Context) -> dict[str, int]:
     return counts.runs_by(context.store, "provider")
 
 
-def runs_by_project(context: Context) -> dict[int, int]:
-    return counts.runs_by(context.store, "project_id")
+def projects(context: Context) -> dict[int, ProjectRuns]:
+    """The runs of each project that has any."""
+    return {each.project_id: each for each in counts.projects(context.store)}
+
+
+def runs_of_sources(context: Context, names: Collection[str]) -> dict[tuple[int, str], int]:
+    """(project, source) -> how many runs ask it."""
+    return counts.runs_of_sources(context.store, names)
 
 
 def database(context: Context) -> DatabaseRoom:

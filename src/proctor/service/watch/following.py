@@ -19,17 +19,18 @@ from proctor.service.context import Context
 from proctor.service.kinds import kind_of
 from proctor.service.looks.peeks import looked
 from proctor.service.rows.marks import mark, shape
+from proctor.service.watch.answers import first_words
 from proctor.stats.descriptive.narrowing import Narrowing, Point, followed
 from proctor.store import Store
-from proctor.store.read import settling
-from proctor.store.read.settling import SettledRow
+from proctor.store.read import tried
+from proctor.store.read.tried import SettledRow
 from proctor.types import Item, Outcome, Run
 
 LATEST = 8  # replies that are shown
 NEAR = 500  # positions between two gaps that are sooner read again than asked for apart
 MOST_FOLLOWED = 32  # runs that are kept counted
 AGAIN_S = 5.0  # the least time between two countings from the beginning
-QUESTION_CHARACTERS = 160
+QUESTION_CHARACTERS = 600
 NEW_S = 0.4  # how long a count is new, however many look
 
 
@@ -101,7 +102,7 @@ class RunCount:
         if self.narrowing is None or run.cell.repeats > 1:
             self._afresh(store, run)
             return
-        self._take(run, settling.within(store, run.id, self._stretches()))
+        self._take(run, tried.within(store, run.id, self._stretches()))
         # An item that had ended in an error was asked again: the rows that replace others are found by reading all.
         if self._settled() < run.settled:
             self._afresh(store, run)
@@ -114,7 +115,7 @@ class RunCount:
         self.narrowing = Narrowing(of, followed(of))
         self.outcomes, self.tasks, self.latest = Counter(), Counter(), []
         self._seen, self._front, self._beyond = bytearray(), 0, {}
-        rows = settling.within(store, run.id, [(0, None)])
+        rows = tried.within(store, run.id, [(0, None)])
         if run.cell.repeats > 1:
             self._count(rows)
             self._score(run, sorted(rows, key=lambda row: (row.repeat, row.position)))
@@ -175,7 +176,7 @@ class RunCount:
             outcomes=counts,
             to_come=max(0, run.planned - self.outcomes.total()),
             tasks=self._tasks(run),
-            latest=[LatestReply(row, self._question(store, row)) for row in self.latest],
+            latest=self._latest(store),
             points=narrowing.points(),
             now=narrowing.now(),
             name=narrowing.of.name,
@@ -198,12 +199,16 @@ class RunCount:
             for key in every
         ]
 
+    def _latest(self, store: Store) -> list[LatestReply]:
+        asked = [self._question(store, row) for row in self.latest]
+        return [LatestReply(row, said) for row, said in zip(self.latest, first_words(asked), strict=True)]
+
     def _question(self, store: Store, row: SettledRow) -> str:
         if row.item_hash not in self.questions:
             if len(self.questions) > 8 * LATEST:
                 self.questions.clear()
             try:
-                self.questions[row.item_hash] = beginning(store.item(row.item_hash))
+                self.questions[row.item_hash] = _asked(store.item(row.item_hash))
             except NotFound:
                 return ""
         return self.questions[row.item_hash]
@@ -225,8 +230,7 @@ def following(context: Context, run: Run) -> SoFar:
     return count.look(context.store, run)
 
 
-def beginning(item: Item) -> str:
-    """How the question of an item begins, on one line."""
+def _asked(item: Item) -> str:
+    """The beginning of what a user asked last."""
     said = [message.content for message in item.ask.messages if message.role == "user"]
-    text = " ".join((said[-1] if said else "").split())
-    return text if len(text) <= QUESTION_CHARACTERS else text[: QUESTION_CHARACTERS - 1].rstrip() + "…"
+    return said[-1][:QUESTION_CHARACTERS] if said else ""

@@ -18,7 +18,17 @@ from proctor.store.read import models
 from proctor.store.read.models import ModelRunRow, ModelScore, ModelTotals
 from proctor.types import Status
 
-__all__ = ["Catalogue", "ModelLine", "ModelPage", "ModelRunRow", "ModelScore", "catalogue", "model_page"]
+__all__ = [
+    "Catalogue",
+    "Kind",
+    "ModelLine",
+    "ModelPage",
+    "ModelRun",
+    "ModelScore",
+    "catalogue",
+    "model_page",
+    "sorted_by",
+]
 
 NEWEST = 300  # runs of one model that its page is made of
 SORTS = ("model", "runs", "speed", "cost", "last")

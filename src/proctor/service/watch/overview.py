@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from proctor.errors import ConfigError
 from proctor.service.context import Context
+from proctor.service.evidence.cache import Lately
 from proctor.service.evidence.leaderboard import default_suite
 from proctor.service.results import headline
 from proctor.service.results.results import make_good, shown
@@ -114,10 +115,14 @@ def overview(
     recent: int = 10,
 ) -> Overview:
     """Over the runs of the last `days`; `source` None is all."""
-    wanted = RunFilter(source=source, project_id=project_id, since=time.time() - days * DAY_S)
+    since = time.time() - days * DAY_S
+    wanted = RunFilter(source=source, project_id=project_id, since=since)
     asked = Searched(wanted)
     make_good(context)
-    found = _measured(context.store, asked, metric)
+    known = Lately(context).of_ended(
+        f"measured {metric}", wanted, lambda of: _measured(context.store, Searched(of), metric)
+    )
+    found = [each for each in known if each.run.created_at >= since]
     lines, _ = history.page(context.store, asked, limit=recent)
     made = cards(found, history.counts(context.store, asked))
     return Overview(made, found, lines, figures_of(context, lines), any(each.run.sample for each in found))

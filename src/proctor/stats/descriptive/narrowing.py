@@ -38,7 +38,7 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
-class Followed:
+class Narrowed:
     """Which share of right answers of a run is followed, by task the metric; `over` is how tasks become one.
 
     `why_not` says why the run's own score is not followed: then this is its accuracy, or nothing (no `metrics`).
@@ -50,7 +50,7 @@ class Followed:
     why_not: str = ""
 
 
-def followed(shape: Shape) -> Followed:
+def followed(shape: Shape) -> Narrowed:
     """What of a run of this shape can be followed item by item: a share of right answers.
 
     >>> from proctor.stats.estimates import TaskShape
@@ -61,22 +61,22 @@ def followed(shape: Shape) -> Followed:
     'the score is the mean over 2 tasks of accuracy and f1, and not all of these are shares of right answers'
     """
     if not any(spec.official for spec in shape.tasks.values()):
-        return Followed({}, why_not="nothing here is graded while it works")
+        return Narrowed({}, why_not="nothing here is graded while it works")
     counted = {key: spec for key, spec in shape.tasks.items() if not spec.extra} or dict(shape.tasks)
     by_items = len(counted) > 1 and shape.aggregate == "micro"
     if by_items:
         metrics = {key: ACCURACY for key, spec in counted.items() if ACCURACY in (*spec.official, *spec.also)}
         if metrics:
-            return Followed(metrics, OVER_ITEMS, suite_name(shape, ACCURACY, len(metrics)))
+            return Narrowed(metrics, OVER_ITEMS, suite_name(shape, ACCURACY, len(metrics)))
     official = {key: spec.official for key, spec in counted.items()}
     if all(len(names) == 1 and names[0] in PLAIN for names in official.values()):
         own = {key: names[0] for key, names in official.items()}
         name = next(iter(own.values())) if len(own) == 1 else suite_name(shape, shape.named, len(own))
-        return Followed(own, OVER_TASKS, name)
+        return Narrowed(own, OVER_TASKS, name)
     return _accuracy(shape, list(dict.fromkeys(name for names in official.values() for name in names)))
 
 
-def _accuracy(shape: Shape, official: list[str]) -> Followed:
+def _accuracy(shape: Shape, official: list[str]) -> Narrowed:
     """The accuracy beside a score that is no share of right answers."""
     words = " and ".join(filter(None, (", ".join(official[:-1]), official[-1] if official else "")))
     counted = sum(1 for spec in shape.tasks.values() if not spec.extra) or len(shape.tasks)
@@ -86,7 +86,7 @@ def _accuracy(shape: Shape, official: list[str]) -> Followed:
     having = reporting(shape.tasks).get(ACCURACY, [])
     metrics = dict.fromkeys(having, ACCURACY)
     name = mean_name(ACCURACY, len(having), len(having)) if len(having) > 1 else ACCURACY
-    return Followed(metrics, OVER_TASKS, name, why)
+    return Narrowed(metrics, OVER_TASKS, name, why)
 
 
 @dataclass(slots=True)
@@ -150,7 +150,7 @@ class Narrowing:
     """The followed share of a run, item by item. Not for several threads at once."""
 
     shape: Shape
-    of: Followed
+    of: Narrowed
     added: int = 0  # askings, those without an outcome too
     _counts: dict[Key, TaskCount] = field(default_factory=dict)
     _points: list[Point] = field(default_factory=list)

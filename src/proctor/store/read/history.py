@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import JSON, ColumnElement, Select, and_, case, cast, exists, func, or_, select, type_coerce
@@ -24,6 +25,7 @@ _DECIDED = and_(_COMPLETED, func.coalesce(RUN.c.stopped, "").startswith(SAID_DEC
 _PARTIAL = and_(_COMPLETED, ~and_(*COMPLETE), ~_DECIDED)
 _STATE = case((_DECIDED, DECIDED), (_PARTIAL, PARTIAL), else_=RUN.c.status)
 HEADLINE = "score"  # the name of the headline, whatever its metric is
+LOOKED_AT = 500  # newest runs among which a source for Overview is looked for
 MOST_SORTED = 2000  # runs, the newest that fit, among which is sorted by anything but time
 _FIGURES = [SCORE.c[name] for name in ("metric", "value", "low", "high", "scored", "asked")]
 
@@ -35,6 +37,7 @@ _KINDS: dict[Kind, tuple[str, ...]] = {
     "rollouts": ("rollouts",),
     "judging": ("judging",),
 }
+_IMPORTED = ("log", "outputs")
 KIND_OF: dict[str, Kind] = {name: kind for kind, names in _KINDS.items() for name in names}
 
 
@@ -76,6 +79,7 @@ class Facts(NamedTuple):
     cost_usd: float | None
     plan_id: str
     error_slug: str | None
+    imported: bool = False  # another tool has asked for its answers, and alone can ask again
 
 
 class Shown(NamedTuple):
@@ -199,7 +203,8 @@ def facts(store: Database, run_ids: Sequence[str]) -> dict[str, Facts]:
     columns = (RUN.c.id, kind, JOB.c.user, RUN.c.elapsed_s, _cost(store), RUN.c.plan_id, RUN.c.error_slug)
     query = select(*columns).outerjoin(JOB, JOB.c.run_num == RUN.c.num).where(RUN.c.id.in_(run_ids))
     with store.reading() as connection:
-        return {row[0]: Facts(KIND_OF.get(row[1], "exam"), *row[2:]) for row in connection.execute(query)}
+        rows = connection.execute(query).all()
+    return {row[0]: Facts(KIND_OF.get(row[1], "exam"), *row[2:], row[1] in _IMPORTED) for row in rows}
 
 
 def users(store: Database, *, limit: int = 100) -> list[str]:
@@ -212,11 +217,13 @@ def users(store: Database, *, limit: int = 100) -> list[str]:
 
 
 def latest_scored(store: Database, asked: Searched) -> str | None:
-    """The source of the newest complete run that has a score; None without one."""
+    """The source of the newest complete run that has a score, of the newest `LOOKED_AT` runs; None without one."""
+    newest = _searched(select(RUN.c.num, RUN.c.created_at), asked)
+    newest = newest.order_by(RUN.c.created_at.desc(), RUN.c.num.desc()).limit(LOOKED_AT)
+    among = newest.subquery("newest")
     scored = exists().where(SCORE.c.run_num == RUN.c.num, SCORE.c.place == 0, SCORE.c.value.is_not(None))
-    query = (
-        _searched(select(RUN.c.source), asked).where(*COMPLETE, scored).order_by(RUN.c.num.desc()).limit(1)
-    )
+    query = select(RUN.c.source).join(among, among.c.num == RUN.c.num).where(*COMPLETE, scored)
+    query = query.order_by(among.c.created_at.desc(), among.c.num.desc()).limit(1)
     with store.reading() as connection:
         found: str | None = connection.execute(query).scalar_one_or_none()
     return found
@@ -258,7 +265,7 @@ def measured(
     lacking: list[RunLine] = []
     width = len(COLUMNS)
     with store.reading() as connection:
-        for columns, joined in _kept(metric, extras):
+        for columns, joined in _kept(metric, tuple(extras)):
             query = _searched(select(*COLUMNS, *columns), asked).join(SCORE, SCORE.c.run_num == RUN.c.num)
             query = joined(query.where(*COMPLETE), COLUMNS)
             newest = query.order_by(RUN.c.finished_at.desc()).limit(limit)
@@ -278,7 +285,9 @@ def figures(
     found: dict[str, dict[str, Shown]] = {}
     lacking: list[Lacking] = []
     with store.reading() as connection:
-        for metric, columns, joined in ((name, *way) for name in metrics for way in _kept(name, extras)):
+        for metric, columns, joined in (
+            (name, *way) for name in metrics for way in _kept(name, tuple(extras))
+        ):
             query = select(RUN.c.id, *columns).join(SCORE, SCORE.c.run_num == RUN.c.num)
             for run_id, *row in connection.execute(joined(query.where(RUN.c.id.in_(run_ids)), [RUN.c.id])):
                 if score := _shown(row):
@@ -288,7 +297,8 @@ def figures(
     return found, lacking
 
 
-def _kept(metric: str, extras: Sequence[str]) -> list[tuple[Sequence[ColumnElement[Any]], Any]]:
+@lru_cache(maxsize=64)  # to say it anew to SQLAlchemy costs more than to ask it of the database
+def _kept(metric: str, extras: tuple[str, ...]) -> list[tuple[Sequence[ColumnElement[Any]], Any]]:
     """The ways in which a run may have the metric: columns to read, and what narrows a query to such runs.
 
     Over tasks as it was kept; of one task alone the task's own. Of several tasks of a run that an older version

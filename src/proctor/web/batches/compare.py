@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
 from proctor.errors import ConfigError, NotFound, ProctorError
+from proctor.findings import Estimate
+from proctor.findings.heat import Heat, HeatCell, HeatColumn, HeatRow
 from proctor.service.batches import benchmarks, compared_pages, labels, results
 from proctor.service.batches.benchmarks import BenchmarkFilter
 from proctor.service.batches.beside import STATUSES, TAGS
@@ -23,6 +25,7 @@ from proctor.types import Run
 from proctor.web.addresses import decoded, encoded, query
 from proctor.web.batches.requests import batch_of
 from proctor.web.dependencies import Filling, Labeller, OpenContext, Project, Reader, Text, go
+from proctor.web.heat import HeatAsked, HeatPlace, HeatView, heat_view
 from proctor.web.render import problem_facts, show
 
 ROUTER = APIRouter()
@@ -123,6 +126,7 @@ def _compared(context: Context, asked: SideBySide, after: str) -> dict[str, Any]
         "runs": runs,
         "names": names_of(runs),
         "verdict": verdict(found) if len(runs) == 2 else "",
+        "agreement": agreement_of(found, runs) if len(runs) > 2 else None,
         "page": page,
         "rows": [(row, compared_pages.differences(row)) for row in page.rows],
         "after": encoded(page.after) if page.after else "",
@@ -130,6 +134,34 @@ def _compared(context: Context, asked: SideBySide, after: str) -> dict[str, Any]
         "tags": [(name, found.tags[name]) for name in TAGS if found.tags.get(name)],
         "colours": STATUS_WORDS,
     }
+
+
+def agreement_of(found: BatchComparison, runs: list[Run]) -> HeatView:
+    """Every two batches: the share of requests that both answered in which they agree."""
+    names = names_of(runs)
+    columns = tuple(HeatColumn(run.id, name) for run, name in zip(runs, names, strict=True))
+    rows = tuple(
+        HeatRow(
+            columns[place].key,
+            names[place],
+            "agreement",
+            tuple(HeatCell(None, why="itself") if at == place else _agreed(e) for at, e in enumerate(line)),
+        )
+        for place, line in enumerate(found.matrix)
+    )
+    heat = Heat(columns, rows, "requests", ("Same and equivalent among the requests that both answered.",))
+
+    def two(row: HeatRow, other: str) -> str:
+        return "/batches/compare" + query({"runs": [row.key, other]}) + "#rows"
+
+    place = HeatPlace("/batches/compare", {}, two, lambda row, best, worst: None)
+    return replace(heat_view(heat, HeatAsked("value", "name"), place), choices={}, gaps=False)
+
+
+def _agreed(e: Estimate | None) -> HeatCell:
+    if e is None or e.value is None:
+        return HeatCell(None, why="no request that both answered")
+    return HeatCell(e.value, e.low, e.high, e.scored)
 
 
 def names_of(runs: list[Run]) -> list[str]:

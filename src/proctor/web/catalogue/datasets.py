@@ -22,6 +22,8 @@ from proctor.service.datasets.layout import PARTS, Layout
 from proctor.service.datasets.reading import reading_of
 from proctor.service.datasets.requests import Requests, RequestsWish
 from proctor.service.datasets.told_apart import holds_requests
+from proctor.service.watch.counts import runs_of_sources
+from proctor.service.watch.models import catalogue, sorted_by
 from proctor.settings import MB
 from proctor.web.dependencies import Filling, OpenContext, Project, Reader, Runner, go, is_fragment
 from proctor.web.render import problem_facts, show
@@ -50,12 +52,15 @@ def _list(
     """The whole page; for the script that sends a file, what is wrong with it alone, as a piece of a page."""
     piece = problem is not None and is_fragment(request)
     of_requests, total = requests.listed(context, project, limit=SHOWN)
+    datasets = kept.listed(context, project)
     return show(
         request,
         "_upload_problem.html" if piece else "datasets.html",
         200 if problem is None or piece else problem.http_status,
         here="datasets",
-        datasets=kept.listed(context, project),
+        datasets=datasets,
+        runs=runs_of_sources(context, {each.name for each in datasets} | {each.name for each in of_requests}),
+        compared=[] if piece else _lately_used(context),
         of_requests=of_requests,
         more=total - len(of_requests),
         chosen_project=project,
@@ -65,6 +70,12 @@ def _list(
         problem=problem_facts(problem),
         faults=problem.faults if isinstance(problem, BadLines) else (),
     )
+
+
+def _lately_used(context: OpenContext) -> list[str]:
+    """The two models that were used last: what a comparison on a data set begins with."""
+    found = [each for each in catalogue(context).models if each.runs and each.provider != "baseline"]
+    return [each.name for each in sorted_by("last", found)[:2]]
 
 
 @ROUTER.post("/datasets")

@@ -53,8 +53,14 @@ def _listed(of: Catalogue, asked: dict[str, str]) -> dict[str, Any]:
         "without": of.without,
         "columns": of.sources[:COLUMNS],
         "highest": of.highest,
+        "sampled": [source for source in of.sources if _sample_alone(source, of)],
         "asked": asked,
     }
+
+
+def _sample_alone(source: str, of: Catalogue) -> bool:
+    """Whether all its scores are of sample rows: then its head says so once."""
+    return all(each.scores[source].sample for each in of.models if source in each.scores)
 
 
 def _fits(model: ModelLine, asked: dict[str, str]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -11,20 +11,25 @@ from starlette.responses import HTMLResponse
 
 from proctor.errors import NotFound
 from proctor.service.opening.catalogue import brand, provider_status
-from proctor.service.watch.models import ModelPage, ModelRun, catalogue, model_page
+from proctor.service.watch.models import Kind, ModelPage, ModelRun, catalogue, model_page
 from proctor.web.dependencies import OpenContext, Reader
 from proctor.web.render import interval, show, stamp
 
 ROUTER = APIRouter()
-SHOWN = 50
+SHOWN = 12
 MOST_SOURCES = 6
 WIDE, HIGH, EDGE = 160.0, 36.0, 4.0  # of the picture of a trend
 MOST_POINTS = 30
-NAMED = {"questions": "exams", "requests": "batches", "tasks": "rollouts", "verdicts": "judging"}
+NAMED: Mapping[Kind, tuple[str, str]] = {
+    "questions": ("exam", "exams"),
+    "requests": ("batch", "batches"),
+    "tasks": ("benchmark of tasks", "benchmarks of tasks"),
+    "verdicts": ("judging", "judgings"),
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class ScorePoint:
     """A run in the picture of a trend: where it is drawn, with the ends of its interval, and what is said of it."""
 
     x: float
@@ -59,9 +64,8 @@ def model_of(
         others=_others(context, found),
         shown=found.runs[:SHOWN],
         sources=list(dict.fromkeys(each.row.source for each in found.of("questions")))[:MOST_SOURCES],
-        named=NAMED,
         failed_share=found.failed / (found.settled + found.failed) if found.settled + found.failed else None,
-        kinds={what: len(found.of(holds)) for holds, what in NAMED.items()},  # type: ignore[arg-type]  # keys are kinds
+        kinds=[(what, count) for holds, what in NAMED.items() if (count := len(found.of(holds)))],
     )
 
 
@@ -76,7 +80,7 @@ def _others(context: OpenContext, of: ModelPage) -> list[tuple[str, str]]:
     return found
 
 
-def _picture(points: Sequence[ModelRun]) -> list[Point]:
+def _picture(points: Sequence[ModelRun]) -> list[ScorePoint]:
     """Scores from the oldest run to the newest, from the lowest end of an interval to the highest."""
     told = [each.row for each in points[-MOST_POINTS:] if each.row.value is not None]
     ends = [end for row in told for end in (row.value, row.low, row.high) if end is not None]
@@ -87,10 +91,10 @@ def _picture(points: Sequence[ModelRun]) -> list[Point]:
     def place(value: float) -> float:
         return round(HIGH - EDGE - (HIGH - 2 * EDGE) * (value - low) / span, 2)
 
-    def of(index: int, row: Any) -> Point:
+    def of(index: int, row: Any) -> ScorePoint:
         x = round(EDGE + (WIDE - 2 * EDGE) * index / (len(told) - 1), 2)
         said = f"{row.value:.3f} {interval(row)} {stamp(row.finished_at)}"
         ends = [None if end is None else place(end) for end in (row.low, row.high)]
-        return Point(x, place(row.value), ends[0], ends[1], said)
+        return ScorePoint(x, place(row.value), ends[0], ends[1], said)
 
     return [of(index, row) for index, row in enumerate(told)]

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
 from proctor.errors import ConfigError, MetricMissing, NotFound
+from proctor.figures import title_of
 from proctor.findings import Basis, Board, BoardRow
 from proctor.findings.heat import Heat, HeatRow
 from proctor.service.context import Context
@@ -26,7 +27,7 @@ from proctor.web.addresses import query
 from proctor.web.dependencies import OpenContext, Project, Reader, Text
 from proctor.web.evidence.choosing import sources
 from proctor.web.evidence.compare import metrics_of
-from proctor.web.evidence.drawn import differing_path, results_path, tradeoffs_of
+from proctor.web.evidence.drawn import differing_path, results_path, tradeoffs_of, trials_path
 from proctor.web.files import as_csv, as_file, as_report
 from proctor.web.heat import HeatAsked, HeatPlace, heat_view
 from proctor.web.intervals import ScoreLine, plot_of
@@ -104,13 +105,14 @@ def _ranked(
     ]
     traded = against_cost(results, scores, names), against_time(context, results, scores, names)
     heat = of_results(results, names, asked.metric or "score")
-    place = HeatPlace("/leaderboard", {**asked.query(), "suite": suite}, results_path, differing_path)
+    leads = trials_path(results) if all(each.trials is not None for each in results) else results_path
+    place = HeatPlace("/leaderboard", {**asked.query(), "suite": suite}, leads, differing_path)
     return {
         "board": board,
         "short": board_in_short(board, names),
-        "plot": plot_of(lines, board.metric),
+        "plot": plot_of(lines, title_of(board.metric)),
         "heat": heat_view(heat, drawn, place) if heat.rows else None,
-        "tradeoffs": tradeoffs_of(traded, board.metric),
+        "tradeoffs": tradeoffs_of(traded, title_of(board.metric)),
         "rows": _rows(board),
         "tasks": all(things(result.run) == "trials" for result in results),
         "unlike_times": unlike(results),

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, NonNegativeFloat
 from starlette.responses import Response
 
 from proctor.errors import ConfigError, NotFound, ProctorError
-from proctor.figures import unmeasured
+from proctor.figures import title_of, unmeasured
 from proctor.findings import METRIC_VERSIONS, Basis, Comparison, Evaluation, RunResult, Score
 from proctor.service.checked.at_hand import judges_here
 from proctor.service.context import Context
@@ -30,7 +30,7 @@ from proctor.web.addresses import query
 from proctor.web.dependencies import OpenContext, Project, Reader, Text, go
 from proctor.web.events import Events
 from proctor.web.evidence.choosing import are_batches, choices, picked, sources
-from proctor.web.evidence.drawn import differing_path, results_path, tradeoffs_of
+from proctor.web.evidence.drawn import differing_path, results_path, tradeoffs_of, trials_path
 from proctor.web.files import as_report
 from proctor.web.heat import HeatAsked, HeatPlace, heat_view
 from proctor.web.intervals import ScoreLine, plot_of
@@ -132,6 +132,7 @@ def _compared(context: Context, asked: CompareQuery, drawn: HeatAsked) -> dict[s
         "unscored": all(pair.whole.shared == 0 for pair in found.evaluation.comparisons),
         "judged": any(judges_here(context, each.run.id) for each in found.evaluation.results),
         "rows": _rows(found.evaluation, at),
+        "own": any(_apart(row) for row in _rows(found.evaluation, at)),
         "unlike_times": found.evaluation.unlike_times,
         "pairs": _pairs(found, asked.mode),
         "reach": _reach(found.evaluation),
@@ -144,13 +145,15 @@ def _pictures(
 ) -> dict[str, Any]:
     """Where each model stands on one axis, tasks by models, and what the scores cost."""
     of = found.evaluation
-    metric = of.compared[0].metric
+    metric = title_of(of.compared[0].metric)
     scores = [score.estimate for score in of.compared]
     lines = [
         ScoreLine(row.name, f"/runs/{row.result.run.id}", row.score.estimate, row.best, note=row.lost)
         for row in _rows(of, at)
     ]
-    place = HeatPlace("/compare", asked.query(), results_path, differing_path)
+    of_agents = all(result.trials is not None for result in of.results)
+    leads = trials_path(of.results) if of_agents else results_path
+    place = HeatPlace("/compare", asked.query(), leads, differing_path)
     traded = (
         against_cost(of.results, scores, at.names),
         against_time(context, of.results, scores, at.names),
@@ -210,6 +213,14 @@ def _rows(of: Evaluation, at: Standing) -> list[ComparedModel]:
             )
         )
     return sorted(rows, key=lambda row: downwards(row.score.estimate.value))
+
+
+def _apart(row: ComparedModel) -> bool:
+    """Whether what is compared is another number than the run's own, or is of fewer items than it was asked."""
+    own = row.result.scores[0] if row.result.scores else None
+    return bool(row.lost) or (
+        own is not None and (own.metric, own.estimate) != (row.score.metric, row.score.estimate)
+    )
 
 
 def on_front(of: Evaluation, at: Standing, one: RunResult) -> bool:

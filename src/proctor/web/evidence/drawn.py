@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from proctor.figures import estimate, least_of
+from proctor.findings import RunResult
 from proctor.findings.heat import HeatRow
 from proctor.service.evidence.tradeoffs import Tradeoff
 from proctor.web.addresses import query
+from proctor.web.heat import CellPath
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,17 @@ def _view(of: Tradeoff, metric: str) -> TradeoffView:
 def results_path(row: HeatRow, run_id: str) -> str | None:
     """The answers of a task in a run; a group has no list of its own."""
     return None if row.below else f"/runs/{run_id}/results" + query({"task": row.key})
+
+
+def trials_path(results: Sequence[RunResult]) -> CellPath:
+    """The trials of a task by an agent, in the list of its benchmark."""
+    runs = {result.run.id: result.run for result in results}
+
+    def path(row: HeatRow, run_id: str) -> str | None:
+        run = runs[run_id]
+        return f"/rollouts/{run.plan_id}/trials" + query({"agent": str(run.cell.model), "task": row.key})
+
+    return path
 
 
 def differing_path(row: HeatRow, best: str, worst: str) -> str | None:

@@ -13,6 +13,7 @@ from proctor.errors import ConfigError, ProctorError
 from proctor.service.admin import access, prune
 from proctor.service.admin.access import User
 from proctor.service.context import Context
+from proctor.service.handing import over
 from proctor.service.runs import queue
 from proctor.service.watch import job_states
 from proctor.types import Run
@@ -78,7 +79,11 @@ def _stop(context: Context, user: User, run: Run) -> None:
 
 
 def _restart(context: Context, user: User, run: Run) -> None:
-    queue.restart(context, run.id)
+    """A run of the command line becomes a job by it."""
+    if job_states.state_of(context, run.id).job is None:
+        over.hand_over(context, run, user.name)
+    else:
+        queue.restart(context, run.id)
     access.note(context, user.name, "restart", run.id)
 
 

@@ -107,7 +107,7 @@ def acts(
     by_hand = job_states.by_hand(context, lines)
     found = {}
     for line in lines:
-        if line.decided:
+        if line.decided or facts[line.id].imported:
             found[line.id] = ""
         elif line.id in by_hand:
             goes = by_hand[line.id] and goes_on(line, causes.get(line.id, ()))

@@ -21,8 +21,9 @@ from proctor.types import Status
 from proctor.web.addresses import query
 from proctor.web.dependencies import OpenContext, Project, Reader, Runner, Text, go, is_fragment
 from proctor.web.events import Events
+from proctor.web.heat import HeatAsked
 from proctor.web.render import show
-from proctor.web.rollouts.figures import figures_of, verdict_of
+from proctor.web.rollouts.figures import figures_of, tasks_heat, verdict_of
 from proctor.web.rollouts.words import STATES, UNSCORED
 
 ROUTER = APIRouter()
@@ -82,18 +83,23 @@ def _listed(context: Context, project: int | None, after: str = "") -> dict[str,
 
 @dataclass(frozen=True, slots=True)
 class MatrixQuery:
-    """Which part of a benchmark's matrix, as the address has it; `start` is the first task's place."""
+    """Which part of a benchmark's matrix, as the address has it; `start` is the first task's place.
+
+    `view` "heat" shows of how many of a task's trials passed in place of each trial.
+    """
 
     state: Word = ""
     task: Text = ""
     agent: Text = ""
     start: Annotated[int, Query(ge=0, le=10**6)] = 0
+    view: Word = ""
 
     def query(self) -> dict[str, Any]:
         return {name: value for name, value in asdict(self).items() if value}
 
 
 Asked = Annotated[MatrixQuery, Depends()]
+Drawn = Annotated[HeatAsked, Depends()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,13 +140,15 @@ def _trials(of: RolloutBenchmark, task: TaskColumn, columns: list[BenchmarkRow])
 
 
 @ROUTER.get("/rollouts/{ident}")
-def one(request: Request, context: OpenContext, user: Reader, ident: Ident, asked: Asked) -> Response:
+def one(
+    request: Request, context: OpenContext, user: Reader, ident: Ident, asked: Asked, drawn: Drawn
+) -> Response:
     of = benchmark.one(context, ident)
     if ident != of.id:
         return go(request, f"/rollouts/{of.id}{query(asked.query())}".removesuffix("?"))
     piece = "_rollout_matrix.html" if request.headers.get("hx-target") == "matrix" else "_rollout_live.html"
     name = piece if is_fragment(request) else "rollout.html"
-    return show(request, name, here="rollouts", **_facts(context, of, asked))
+    return show(request, name, here="rollouts", **_facts(context, of, asked, drawn))
 
 
 @ROUTER.get("/rollouts/{ident}/events")
@@ -153,12 +161,15 @@ async def events(following: Events, context: OpenContext, user: Reader, ident: I
     return await following.of(("benchmark", ident), look)
 
 
-def _facts(context: Context, of: RolloutBenchmark, asked: MatrixQuery) -> dict[str, Any]:
+def _facts(context: Context, of: RolloutBenchmark, asked: MatrixQuery, drawn: HeatAsked) -> dict[str, Any]:
     over = of.line.over
+    wanted = {name: value for name, value in asked.query().items() if name not in ("start", "view")}
+    short, verdict = verdict_of(context, of)
     lacking = [row for row in of.rows if over and row.ended < row.planned]
     return {
         "of": of,
-        "asked": {name: value for name, value in asked.query().items() if name != "start"},
+        "asked": wanted,
+        "heat": tasks_heat(context, of, drawn, wanted, TASKS_SHOWN) if asked.view == "heat" else None,
         "matrix": matrix_of(of, asked),
         "start": asked.start,
         "step": TASKS_SHOWN,
@@ -173,7 +184,8 @@ def _facts(context: Context, of: RolloutBenchmark, asked: MatrixQuery) -> dict[s
         "folder": f"{_folder(context, of)}",
         "now": time.time(),
         "figures": figures_of(context, of),
-        "verdict": verdict_of(context, of),
+        "short": short,
+        "verdict": verdict,
     }
 
 

@@ -29,7 +29,7 @@ class Press:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ToldCause:
     """Something that went wrong, as a page says it. `terminal` is what a terminal would do about it; "" for nothing.
 
     `again` tells whether the same requests may succeed later, so that going on is part of the cure.
@@ -43,10 +43,10 @@ class Told:
     again: bool = False
 
 
-def told(cause: Cause, run: Run, askings: str) -> Told:
+def told(cause: Cause, run: Run, askings: str) -> ToldCause:
     """One cause of failures: what it was, what mends it, and where its items are."""
     cure, presses = mended(cause.slug, run, cause.said)
-    return Told(
+    return ToldCause(
         words=cause.in_words(run.planned, askings),
         cure=cure,
         presses=presses,

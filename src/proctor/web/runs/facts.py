@@ -12,9 +12,9 @@ from proctor.manifest import NOT_ENFORCED
 from proctor.references import JudgingRef
 from proctor.service.checked.at_hand import judges_here
 from proctor.service.context import Context
+from proctor.service.handing import over
 from proctor.service.kinds import kind_of
 from proctor.service.results.advice import advice, askings, goes_on
-from proctor.service.runs import handing
 from proctor.service.watch import job_states
 from proctor.service.watch.beside import side_by_side
 from proctor.service.watch.job_states import JobState
@@ -86,8 +86,8 @@ def _lowest_first(scores: Sequence[Score]) -> list[Score]:
 def _going_on(context: Context, state: JobState) -> dict[str, Any]:
     """Whether the run may be restarted, or resumed where it began in a terminal; and what stands in the way."""
     run = state.run
-    lies = state.job is None and handing.left_lying(context, run)
-    stands = handing.in_the_way(context, run) if lies else None
+    lies = state.job is None and over.left_lying(context, run)
+    stands = over.in_the_way(context, run) if lies else None
     return {
         "restartable": state.job is not None and state.ended and _lacks(run),
         "resumable": lies and stands is None,

@@ -18,11 +18,12 @@ from proctor.plan import cell_to_json
 from proctor.service.admin import access, prune
 from proctor.service.context import Context
 from proctor.service.data.transfer import report
+from proctor.service.handing import over
 from proctor.service.kinds import kind_of
 from proctor.service.results import notes
 from proctor.service.results.diagnosis import diagnose
 from proctor.service.results.profile import profile_of
-from proctor.service.runs import handing, queue
+from proctor.service.runs import queue
 from proctor.service.runs.pace.progress import longest_gap_s
 from proctor.service.runs.queue import Ticket
 from proctor.service.watch import job_states
@@ -188,7 +189,7 @@ def restart(request: Request, context: OpenContext, user: Runner, run_id: RunId)
 @ROUTER.post("/runs/{run_id}/resume")
 def resume(request: Request, context: OpenContext, user: Runner, run_id: RunId) -> Response:
     """A run of the command line that no process works on becomes a job of the server."""
-    run = handing.hand_over(context, job_states.run_of(context, run_id), user.name)
+    run = over.hand_over(context, job_states.run_of(context, run_id), user.name)
     access.note(context, user.name, "restart", run.id, "of the command line")
     return go(request, f"/runs/{run.id}", "The server goes on where it stopped.")
 

@@ -91,7 +91,7 @@ def projects_page(request: Request, context: OpenContext, user: Reader) -> HTMLR
         request,
         "projects.html",
         here="projects",
-        runs=counts.runs_by_project(context),
+        runs=counts.projects(context),
         listed=access.projects(context),
     )
 

@@ -40,7 +40,16 @@ from proctor.web.starting.batch_form import (
     values_of,
 )
 from proctor.web.starting.files import file_facts
-from proctor.web.starting.missing import FilledForm, Lack, listed, of_errors, of_keys, of_problem, of_queue
+from proctor.web.starting.missing import (
+    FilledForm,
+    Lack,
+    in_address,
+    listed,
+    of_errors,
+    of_keys,
+    of_problem,
+    of_queue,
+)
 from proctor.web.starting.page import form_of, start_page
 
 ROUTER = APIRouter()
@@ -59,7 +68,7 @@ def empty_form(
         run = batch_of(context, like)
         values |= values_of(run.cell)
         values["dataset"] = _dataset_of(context, run)
-    values |= {name: value for name, value in request.query_params.items() if name in NAMED}
+    values |= {name: value for name, value in in_address(request.query_params).items() if name in NAMED}
     if values.get("dataset"):
         values["dataset"] = _ident(context, values["dataset"], values["project"])
     models = [value for value in request.query_params.getlist("models") if value]
@@ -91,12 +100,16 @@ def _page(
     user: User,
     of: BatchFilled,
     missing: tuple[Lack, ...] | None = None,
+    *,
+    look: bool = False,
 ) -> Response:
     form = form_of("batch", _pairs(of))
     known = requests.listed(context)[0]
     own = next((each for each in known if of.dataset and of.dataset in (each.id, each.name)), None)
-    look = missing is None and bool(request.query_params.get("look"))
-    planned = _planned(request, context, user, of, form) if look else {"found": None, "brief": ""}
+    look = look or (missing is None and bool(request.query_params.get("look")))
+    planned = (
+        _planned(request, context, user, of, form) if look else {"found": None, "brief": "", "form": form}
+    )
     return start_page(
         request,
         context,
@@ -115,7 +128,6 @@ def _page(
         priorities=PRIORITIES,
         advanced=any(value and name not in FIRST for name, value in of.values.items()),
         file=file_facts(own) if own else None,
-        form=form,
     )
 
 
@@ -194,6 +206,8 @@ def _first(ref: Any) -> BatchRef:
 def start(request: Request, context: OpenContext, user: Runner, form: Filling) -> Response:
     """Put a batch for each model into the queue and go where they are watched."""
     of = batch_filled(form)
+    if form.get("look"):
+        return _page(request, context, user, of, look=True)
     lacks = _lacks(context, user, of, form_of("batch", form))
     if lacks.missing or lacks.plan is None:
         return _page(request, context, user, of, lacks.missing)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from starlette.datastructures import QueryParams
+
 from proctor.errors import ProctorError
 from proctor.service.admin.access import User
 from proctor.service.context import Context
@@ -37,6 +39,11 @@ class Lack:
     detail: str = ""
 
 
+def in_address(asked: QueryParams) -> dict[str, str]:
+    """What the fields of an address say, each in lines where it stands there several times."""
+    return {name: "\n".join(asked.getlist(name)) for name in asked}
+
+
 @dataclass(frozen=True, slots=True)
 class FilledForm:
     """A form's page and what was filled in, from which the addresses of the same form with changes are made."""
@@ -49,7 +56,8 @@ class FilledForm:
         kept = [pair for pair in self.pairs if pair[0] not in changes and pair[0] not in NOT_KEPT and pair[1]]
         said: dict[str, list[str]] = {}
         for name, value in kept:
-            said.setdefault(name, []).append(value)
+            # No address holds a line break: a value of several lines is the name several times.
+            said.setdefault(name, []).extend(value.splitlines())
         for name, given in changes.items():
             if given is not None:
                 said[name] = [given] if isinstance(given, str) else list(given)

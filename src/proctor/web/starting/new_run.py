@@ -49,6 +49,7 @@ from proctor.web.starting.missing import (
     Cure,
     FilledForm,
     Lack,
+    in_address,
     listed,
     of_errors,
     of_keys,
@@ -105,7 +106,8 @@ def _form(
 ) -> FormData:
     """The fields of a form as a run, and then the address, say them."""
     asked = request.query_params
-    said = {DRAWN.get(name, name): value for name, value in asked.items() if DRAWN.get(name, name) in NAMED}
+    told = {DRAWN.get(name, name): value for name, value in in_address(asked).items()}
+    said = {name: value for name, value in told.items() if name in NAMED}
     made = {**values, **({"suite": dataset} if dataset else {}), **said}
     if "suite" not in made and what != QUESTIONS:
         made |= DEFAULTS
@@ -133,11 +135,15 @@ def _page(
     user: User,
     of: Filled,
     missing: tuple[Lack, ...] | None = None,
+    *,
+    look: bool = False,
 ) -> Response:
     what = _what(of)
     form = form_of(what, _pairs(of))
-    look = missing is None and bool(request.query_params.get("look"))
-    planned = _planned(request, context, user, of, form) if look else {"found": None, "brief": ""}
+    look = look or (missing is None and bool(request.query_params.get("look")))
+    planned = (
+        _planned(request, context, user, of, form) if look else {"found": None, "brief": "", "form": form}
+    )
     own = _own(context, of) if what == QUESTIONS else None
     return start_page(
         request,
@@ -160,7 +166,6 @@ def _page(
         advanced=any(value and name not in FIRST for name, value in of.values.items())
         or of.values.get("priority", "high") != "high",
         file=file_facts(own) if own else None,
-        form=form,
     )
 
 
@@ -308,6 +313,8 @@ def _brief(total: CellForecast) -> str:
 def start(request: Request, context: OpenContext, user: Runner, form: Filling) -> Response:
     """Put a run for each model into the queue, all of one plan; go to the run, or to the comparison of all."""
     of = filled(form)
+    if form.get("look"):
+        return _page(request, context, user, of, look=True)
     lacks = _lacks(context, user, of, form_of(_what(of), form))
     if lacks.missing or lacks.plan is None or of.request is None:
         return _page(request, context, user, of, lacks.missing)

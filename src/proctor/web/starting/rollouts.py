@@ -28,6 +28,7 @@ from proctor.web.starting.missing import (
     Cure,
     FilledForm,
     Lack,
+    in_address,
     listed,
     of_errors,
     of_keys,
@@ -125,10 +126,14 @@ def _page(
     user: User,
     of: RolloutsFilled,
     missing: tuple[Lack, ...] | None = None,
+    *,
+    look: bool = False,
 ) -> Response:
     form = form_of("tasks", _pairs(of))
-    look = missing is None and bool(request.query_params.get("look"))
-    planned = _planned(request, context, user, of, form) if look else {"found": None, "brief": ""}
+    look = look or (missing is None and bool(request.query_params.get("look")))
+    planned = (
+        _planned(request, context, user, of, form) if look else {"found": None, "brief": "", "form": form}
+    )
     return start_page(
         request,
         context,
@@ -149,7 +154,6 @@ def _page(
         limit_fields=LIMITS,
         where=context.settings.home / "tasks" / "prepared",
         advanced=any(value and name not in FIRST for name, value in of.values.items()),
-        form=form,
     )
 
 
@@ -169,7 +173,9 @@ def empty_form(request: Request, context: OpenContext, user: Reader) -> Response
     """The form, as far as the address fills it in."""
     asked = request.query_params
     values = {**DEFAULTS, "project": str(access.first_project(context).id)}
-    values |= {name: value for name, value in asked.items() if name in LABELS or name == "project"}
+    values |= {
+        name: value for name, value in in_address(asked).items() if name in LABELS or name == "project"
+    }
     several = [(name, each) for name in ("tasks", "agents", "models") for each in asked.getlist(name) if each]
     plain = [(name, value) for name, value in values.items() if name not in ("tasks", "agents", "models")]
     return _page(request, context, user, rollouts_filled(FormData([*plain, *several])))
@@ -219,6 +225,8 @@ def _planned(
 def start(request: Request, context: OpenContext, user: Runner, form: Filling) -> Response:
     """Put the benchmark into the queue and go where it is watched."""
     of = rollouts_filled(form)
+    if form.get("look"):
+        return _page(request, context, user, of, look=True)
     lacks = _lacks(context, user, of, form_of("tasks", form))
     if lacks or of.request is None:
         return _page(request, context, user, of, lacks)

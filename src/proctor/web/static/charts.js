@@ -117,12 +117,14 @@
 
   function draw(box) {
     const data = JSON.parse(document.getElementById(box.dataset.chart).textContent);
-    const old = echarts.getInstanceByDom(box);
-    old?.dispose();
-    const chart = echarts.init(box, dark() ? "dark" : null, { renderer: "canvas" });
+    // A box that a live piece left in its place is drawn over: to begin anew costs many times that.
+    let chart = echarts.getInstanceByDom(box);
+    if (chart && box.dataset.theme !== String(dark())) { chart.dispose(); chart = undefined; }
+    chart ??= echarts.init(box, dark() ? "dark" : null, { renderer: "canvas" });
+    box.dataset.theme = String(dark());
     // The page's own words: the library would list the first points.
     const aria = { enabled: true, label: { description: box.getAttribute("aria-label") } };
-    chart.setOption({ ...kinds[box.dataset.kind](data), aria });
+    chart.setOption({ ...kinds[box.dataset.kind](data), aria }, true);
     box.dataset.drawn = "true";
   }
   const drawAll = (root = document) => root.querySelectorAll("[data-chart]").forEach(draw);

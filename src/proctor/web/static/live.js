@@ -74,13 +74,6 @@
   }
   document.addEventListener("stream:ended", ended);
 
-  // A menu closes as menus do.
-  document.addEventListener("click", (e) => { for (const menu of all("details.menu[open]")) if (!menu.contains(e.target)) menu.open = false; });
-  document.addEventListener("keydown", (e) => {
-    if (e.key !== "Escape") return;
-    for (const menu of all("details.menu[open]")) { menu.open = false; one("summary", menu).focus(); }
-  });
-
   document.addEventListener("htmx:afterSwap", (e) => { entitle(e.target); follow(e.target); tell(e.target); });
   document.addEventListener("DOMContentLoaded", () => { entitle(document); recall(); });
 })();
