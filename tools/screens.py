@@ -59,6 +59,8 @@ SCREENS = (
     ("system", "Queue & workers", "/system"),
     ("schedules", "Schedules", "/schedules"),
     ("projects", "Projects", "/projects"),
+    ("shares", "Shared links", "/settings/shares"),
+    ("find", "Search", "/find?q=demo"),
     ("settings", "Settings", "/settings"),
     ("audit", "Audit", "/audit"),
 )

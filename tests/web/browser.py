@@ -133,3 +133,13 @@ def overhang(page: Page) -> int:
     """By how many pixels the page is wider than its window: more than 0 is a horizontal scroll."""
     wide: int = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     return wide
+
+
+def cut_off(page: Page) -> list[str]:
+    """What of the page's words its box cuts off in the midst, without dots to say so; the box, and how the text begins.
+
+    What scrolls is not meant: there the edge tells.
+    """
+    script = (Path(__file__).parent / "cut_off.js").read_text(encoding="utf-8")
+    found: list[str] = page.evaluate(script)
+    return found

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from browser import axe, overhang, until, watched
+from browser import axe, cut_off, overhang, until, watched
 from seeded_site import Site
 
-from screens import SCREENS, address
+from screens import NARROW, SCREENS, address
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 NAMES = [name for name, _, _ in SCREENS]
 WITH_CHARTS = ("overview", "compare", "run", "run-timeline", "run-decided", "walk")
-FIRST_LOAD_BYTES = 700_000
+FIRST_LOAD_BYTES = 450_000
 
 
 def where(site: Site, name: str) -> str:
@@ -42,6 +42,26 @@ def test_a_screen_fits_a_phone(site: Site, chromium: Browser, name: str) -> None
     with watched(chromium, phone=True) as tab:
         assert tab.open(where(site, name)) == 200
         assert overhang(tab.page) == 0, too_wide(tab.page)
+        assert cut_off(tab.page) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_screen_fits_a_narrow_window(site: Site, chromium: Browser, name: str) -> None:
+    with watched(chromium) as tab:
+        tab.page.set_viewport_size(NARROW)
+        assert tab.open(where(site, name)) == 200
+        assert overhang(tab.page) == 0, too_wide(tab.page)
+        assert cut_off(tab.page) == []
+
+
+def test_words_that_are_cut_off_are_found_and_what_scrolls_or_has_dots_is_not_meant(
+    chromium: Browser,
+) -> None:
+    box = "width: 5rem; white-space: nowrap; overflow: {}"
+    boxes = [box.format(how) for how in ("hidden", "auto", "hidden; text-overflow: ellipsis", "visible")]
+    with watched(chromium) as tab:
+        tab.page.set_content("".join(f'<p style="{each}">many words in a row</p>' for each in boxes))
+        assert len(cut_off(tab.page)) == 1
 
 
 def too_wide(page: Page) -> list[str]:
