@@ -47,8 +47,8 @@ def cost(dollars: float | None, errors: str = "{}") -> str:
     return f'{{"tally":{{"cost_usd":{told},"errors":{errors}}}}}'
 
 
-def listed(store: Store, asked: Searched = Searched(), **order: Any) -> list[str]:  # noqa: B008  # frozen
-    lines, _ = history.page(store, asked, order=Order(**order))
+def listed(store: Store, asked: Searched | None = None, **order: Any) -> list[str]:
+    lines, _ = history.page(store, asked or Searched(), order=Order(**order))
     return [line.id for line in lines]
 
 
