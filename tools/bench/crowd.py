@@ -199,7 +199,7 @@ def figures(of: Measured) -> dict[str, list[float]]:
         "crowd_signs_late": [float(seen.signs_late + seen.leases_late)],
         "crowd_server_mb": [last.mb["server"]],
         "crowd_server_grown_mb": [last.mb["server"] - first.mb["server"]],
-        "crowd_items_share": [of.items_per_s / of.alone_per_s],
+        "crowd_items_share": [of.items_per_s / of.alone_per_s] if of.alone_per_s else [],
         "crowd_server_cores": [(last.cpu_s["server"] - first.cpu_s["server"]) / of.seconds],
     }
 
