@@ -287,7 +287,7 @@ def main(folder: Path, rounds: int, seconds: float, profiled: Sequence[str] | No
         return
     found: dict[str, list[float]] = {}
     known = known_answers(read_settings({"PROCTOR_HOME": str(home)}), [])
-    for _ in range(rounds):
+    for _ in range(min(rounds, 1)):  # which takes two minutes
         with spawn([*LATENCY], known) as simulated, serving(home) as (port, pid):
             os.setpriority(os.PRIO_PROCESS, simulated.pid, NICE)
             of = asyncio.run(crowd(port, (pid, simulated.pid), home, simulated.url, seconds))
