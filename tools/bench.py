@@ -259,6 +259,7 @@ PARTS: Mapping[str, Callable[[Bench], Found]] = {
     "exams": partial(measure_program, "exams.py", "bootstrap_s"),
     "served": partial(measure_program, "served.py", "health_p95_ms"),
     "dashboard": partial(measure_program, "dashboard.py", "health_p95_ms"),
+    "crowd": partial(measure_program, "crowd.py", "health_p95_ms"),
     "latency": measure_latency,
     "saturation": measure_saturation,
     "ollama": measure_saturation_of_ollama,

@@ -121,4 +121,12 @@ FIGURES: tuple[Figure, ...] = (
     Figure("overview_all_p95_ms", "the same, of all suites", 1500, 1),
     Figure("load_ms", "the same: first load, everything the page asks for, in turn", 1500, 0),
     Figure("load_kb", "the same: kB of it, gzipped", 700, 0),
+    Figure("crowd_api_p95_ms", "50 pollers, 100 streams, 3 jobs: API, 95 %; reference: /healthz", 250, 0),
+    Figure("crowd_api_max_ms", "the same: the slowest answer", None, 0),
+    Figure("crowd_page_max_ms", "the same: the slowest page", 1000, 0),
+    Figure("crowd_signs_late", "the same: workers' signs and leases that were late", 0, 0),
+    Figure("crowd_server_mb", "the same: the server's resident MB at the end", None, 0),
+    Figure("crowd_server_grown_mb", "the same: MB more than at the begin", 30, 0),
+    Figure("crowd_items_share", "the same: the jobs' items a second, of those alone", None, 2, at_least=True),
+    Figure("crowd_server_cores", "the same: processors that the server takes", None, 2),
 )
