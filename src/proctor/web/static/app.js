@@ -47,7 +47,7 @@
   }
   // A link that was made is shown where it can be copied again, and is on the clipboard already.
   document.addEventListener("htmx:afterSwap", (e) => {
-    if (e.target.id !== "shared") return;
+    if (e.target.id !== "share-made") return;
     for (const menu of all("details.menu[open]")) menu.open = false;
     one("#shared-dialog").showModal();
     if (one("#shared-link", e.target)) actions.copy_shared();
