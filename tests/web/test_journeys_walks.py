@@ -144,7 +144,8 @@ def test_the_comparison_of_a_decided_pair_tells_the_same_path(asked: Asked, chro
         assert drawn(tab.page)["points"][-1][0] == decided["items"]
         box = tab.page.locator("[data-chart=walk-1]")
         assert "A table of every look follows." in (box.get_attribute("aria-label") or "")
-        report = saved(tab, "Report")
+        tab.page.locator("#share-more summary").click()
+        report = saved(tab, "Download report")
     assert 'class="path"' in report and f"After {decided['items']} of {ITEMS} items" in report
 
 
