@@ -193,7 +193,9 @@ def test_the_leaderboard_shows_it_too(house: House) -> None:
     for name in ("whole", "few"):
         run_id, wanted = house.runs[name], headlines(house, name)["CLI"]
         rows = house.rows(f"/leaderboard?suite={SUITE}&metric=score", run_id)
-        (row,) = (row for row in rows if str(wanted) in row)  # its line in the drawing is of shared items alone
+        (row,) = (
+            row for row in rows if str(wanted) in row
+        )  # its line in the drawing is of shared items alone
         places = house.ask(f"/leaderboard?suite={SUITE}&metric=score")["leaderboard"]
         told = next(place for place in places if place["job_id"] == run_id)
         assert written(told["headline"]) == wanted

@@ -85,11 +85,8 @@ def test_a_run_is_followed_to_its_end(there: World, chromium: Browser) -> None:
         first = band(tab.page)[0]
         assert "no band of the score itself" in main_text(tab.page), "its score is a mean of metrics"
         until(tab.page, lambda page: page.locator("#latest > li").count() == 8, "the latest replies")
-        assert (
-            tab.page.locator("#latest > li a")
-            .first.get_attribute("href")
-            .startswith(f"/runs/{job_id}/items/")
-        )  # type: ignore[union-attr]
+        to = tab.page.locator("#latest > li a").first.get_attribute("href")
+        assert to is not None and to.startswith(f"/runs/{job_id}/items/")
         assert not asked, "permission is asked for by a press alone"
         press(tab, "Tell me when it ends")
         until(tab.page, lambda page: "You will be told" in main_text(page), "that it is remembered")
