@@ -119,6 +119,7 @@ KEYS = {"user": "eve", "scopes": ["read"], "project_ids": [2]}
 PROBES: dict[Key, Make] = {
     **JUDGING_PAGES,  # first: later ones delete runs
     **RESULTS_PAGES,
+    **START_PAGES,
     **SHARE_PAGES,
     **JUDGING_PROBES,
     # The API ------------------------------------------------------------------------------------
@@ -278,7 +279,7 @@ def _exports(of: Names) -> list[Probe]:
     return [again, Probe(query(path, format="dpo", manifest=True))]
 
 
-PROBES |= BATCH_PAGES | CATALOGUE_PAGES | OVERVIEW_PAGES | START_PAGES
+PROBES |= BATCH_PAGES | CATALOGUE_PAGES | OVERVIEW_PAGES
 PROBES |= ROLLOUT_PAGES
 PROBES |= {
     ("POST", f"{ADMIN}/run"): lambda of: [
