@@ -52,6 +52,8 @@ def test_a_screen_fits_a_narrow_window(site: Site, chromium: Browser, name: str)
         assert tab.open(where(site, name)) == 200
         assert overhang(tab.page) == 0, too_wide(tab.page)
         assert cut_off(tab.page) == []
+        heading = tab.page.locator("h1").bounding_box()
+        assert heading and heading["width"] > 250, "the actions beside it leave the heading no room"
 
 
 def test_words_that_are_cut_off_are_found_and_what_scrolls_or_has_dots_is_not_meant(
