@@ -21,6 +21,9 @@ OVER_ALL = {
     "src/proctor/store/batches/files.py": "a content that files of errors of any project are read off is kept",
     "src/proctor/store/queue/entries.py": "limits and places in a queue that all projects share",
     "src/proctor/store/queue/workers.py": "workers are nobody's, and what they say of a run is told to who sees it",
+    "src/proctor/store/read/standing.py": "a place in a queue that all projects share",
+    "src/proctor/store/admin/shares.py": "a link is opened by whoever has it; who may list and end it is asked by its user",
+    "src/proctor/store/admin/saved_views.py": "a user's own filters, found by the user alone",
     "src/proctor/service/admin/prune.py": "what no run of any project needs is deleted, after a run within the reach",
 }
 WHOLE_CONTEXT = {
@@ -28,7 +31,11 @@ WHOLE_CONTEXT = {
     "src/proctor/api/dependencies.py",
     "src/proctor/web/dependencies.py",
 }
-BEFORE_ANY_REACH = {*WHOLE_CONTEXT, "src/proctor/web/server/access.py"}  # logging in and out
+BEFORE_ANY_REACH = {
+    *WHOLE_CONTEXT,
+    "src/proctor/web/server/access.py",  # logging in and out
+    "src/proctor/web/sharing/shares.py",  # who has the link is nobody that is known
+}
 
 
 def files(*folders: str) -> list[File]:

@@ -69,7 +69,7 @@ async def _moves(hub: WatchHub, context: Context, job_id: str) -> AsyncGenerator
         (found,) = moved(context, [job_id])
         return Seen({"status": found.status}, ended=found.ended)
 
-    async for _ in hub.watch(("status", job_id, context.store.reach), look, beat_s=GONE_S):
+    async for _ in hub.watch(("status", job_id, context.reach), look, beat_s=GONE_S):
         yield
 
 
@@ -80,7 +80,7 @@ async def _looks(hub: WatchHub, context: Context, job_id: str) -> AsyncIterator[
         state = job_states.state_of(context, job_id)
         return Seen({"progress": _document(state)}, ended=state.ended, value=state)
 
-    async for seen in hub.watch(("job", job_id, context.store.reach), look, beat_s=HEARTBEAT_S):
+    async for seen in hub.watch(("job", job_id, context.reach), look, beat_s=HEARTBEAT_S):
         yield None if seen is None else seen.value
 
 

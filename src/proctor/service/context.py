@@ -22,6 +22,11 @@ class Context:
     settings: Settings
     store: Store
 
+    @property
+    def reach(self) -> Reach:
+        """How far all that is read reaches; part of the key of whatever is kept for several readers."""
+        return self.store.reach
+
     def within(self, reach: Reach) -> Context:
         """The context of somebody who reaches these projects: its store gives nothing else away."""
         return replace(self, store=self.store.within(reach))

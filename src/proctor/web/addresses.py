@@ -11,6 +11,7 @@ from urllib.parse import quote, urlencode
 
 from proctor.errors import ConfigError
 
+IN_BYTES = "id64:"  # what a parameter begins with that has a name in its bytes
 # What browsers or proxies take for a way through folders, what no address may hold, and what is too long for one.
 ODD = re.compile("(^|/)\\.{1,2}(/|$)|[\x00-\x1f\x7f-\x9f]|^.{1500}", re.DOTALL)
 
@@ -54,6 +55,21 @@ def model_path(full: str) -> str:
     if ODD.search(full) or "/" not in full or full.endswith("/"):
         return "/models" + query({"q": full})
     return f"/models/{quote(full, safe='/')}"
+
+
+def as_parameter(custom_id: str) -> str:
+    """A name as a parameter of an address holds it; `named_by` takes it back.
+
+    >>> as_parameter("a/b"), as_parameter("tab\\there"), named_by(as_parameter("tab\\there")) == "tab\\there"
+    ('a/b', 'id64:dGFiCWhlcmU', True)
+    """
+    odd = ODD.search(custom_id) or custom_id.startswith(IN_BYTES)
+    return IN_BYTES + encoded(custom_id) if odd else custom_id
+
+
+def named_by(parameter: str) -> str:
+    """Raises: ConfigError."""
+    return decoded(parameter.removeprefix(IN_BYTES)) if parameter.startswith(IN_BYTES) else parameter
 
 
 def encoded(custom_id: str) -> str:

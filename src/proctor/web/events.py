@@ -61,7 +61,7 @@ class StreamMaker:
         return await self._stream(name, seen)
 
     async def _stream(self, name: tuple[Hashable, ...], look: Look) -> Response:
-        whole = (*name, self.context.store.reach)
+        whole = (*name, self.context.reach)
         await self.hub.first(
             whole, look
         )  # what there is not, or may not be seen, is said before the stream begins

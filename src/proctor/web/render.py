@@ -19,7 +19,7 @@ from proctor import __version__, figures
 from proctor.findings import Estimate, failed_in_short
 from proctor.service.admin import access
 from proctor.service.watch.overview import Shown
-from proctor.web.addresses import encoded, model_path, query, request_path, trial_path
+from proctor.web.addresses import as_parameter, encoded, model_path, query, request_path, trial_path
 from proctor.web.dependencies import context_of
 from proctor.web.problems import actions_of, problem_facts, told
 from proctor.web.rollouts.words import CALL_ENDS, PHASE_COLOURS, PHASE_WORDS, STATES
@@ -72,6 +72,7 @@ def templates() -> Environment:
         "moment": lambda at: stamp(at).removesuffix(" UTC"),
         "pair": lambda text: (text, text),
         "untrusted": untrusted,
+        "as_parameter": as_parameter,
         "things": things,
         "size": size,
         "breaks": breaks,

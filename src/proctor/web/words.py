@@ -115,6 +115,10 @@ TERMS = {
     "answers read": "the share of replies in which an answer was found, right or wrong",
     "others differ": "in how many other complete runs of the same exam (the newest 8) the item had another outcome",
     "adjusted": "made larger for how many pairs were tested: the chance of a wrong verdict among them stays below 5 %",
+    "P(best)": "how often the model is the best of the board where the items are drawn anew",
+    "in flight": "requests that were sent and are not answered yet",
+    "sent again": "requests that were repeated because the server refused them or failed",
+    "kappa": "agreement beyond what chance alone would give; 1 is full agreement",
     "rung": "how the answer was found in the reply: 1 is a reply that is the answer alone, higher ones are looser",
 }
 

@@ -78,7 +78,7 @@ def _of_board(context: Context, _: str, asked: dict[str, list[str]]) -> Document
         html = board_report(context, suite, metric, limit, project)
     told = {"suite": suite, "metric": metric, "limit": limit, "project": project}
     address = "/leaderboard?" + urlencode({name: value for name, value in told.items() if value})
-    projects = context.store.reach.projects if project is None else frozenset({project})
+    projects = context.reach.projects if project is None else frozenset({project})
     return Document("board", f"Leaderboard of {suite}", address, html, projects)
 
 

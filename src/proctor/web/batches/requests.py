@@ -18,7 +18,7 @@ from proctor.service.context import Context
 from proctor.service.watch import job_states
 from proctor.service.watch.item import AnswerAsked, answer
 from proctor.types import Run
-from proctor.web.addresses import decoded, query
+from proctor.web.addresses import decoded, named_by, query
 from proctor.web.batches.listing import holds_requests
 from proctor.web.dependencies import OpenContext, Reader, RunId, Text, go, is_fragment
 from proctor.web.markdown import markdown
@@ -137,7 +137,7 @@ def table(
     facts: dict[str, Any] = {"run": run, "asked": asked.query(), "opened": opened, "pane_of": None}
     facts["blind"] = bool(asked.blind)
     if opened.at:
-        facts["pane_of"] = facts_of(context, run, opened.at, opened.beside)
+        facts["pane_of"] = facts_of(context, run, named_by(opened.at), opened.beside)
     if piece == "pane" and opened.at:
         return show(request, "_batch_pane.html", **facts)
     facts |= _listed(context, run, asked, opened.after)
