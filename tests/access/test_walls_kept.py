@@ -22,7 +22,7 @@ OVER_ALL = {
     "src/proctor/store/queue/entries.py": "limits and places in a queue that all projects share",
     "src/proctor/store/queue/workers.py": "workers are nobody's, and what they say of a run is told to who sees it",
     "src/proctor/store/read/standing.py": "a place in a queue that all projects share",
-    "src/proctor/store/admin/shares.py": "a link is opened by whoever has it; who may list and end it is asked by its user",
+    "src/proctor/store/admin/shares.py": "whoever has a link opens it; its user alone lists and ends it",
     "src/proctor/store/admin/saved_views.py": "a user's own filters, found by the user alone",
     "src/proctor/service/admin/prune.py": "what no run of any project needs is deleted, after a run within the reach",
 }

@@ -49,15 +49,21 @@ class House:
     def drawn(self, path: str) -> list[Any]:
         """The points of the page's chart over time."""
         text = Browser(self.server.url).get(path).text
-        found = re.search(r'<script[^>]*id="trend-data"[^>]*>(.*?)</script>', text, re.DOTALL)
+        found = re.findall(r'<script[^>]*id="trend-data-\d+"[^>]*>(.*?)</script>', text, re.DOTALL)
         assert found, text[:2000]
-        return [point for series in json.loads(found[1])["series"] for point in series["points"]]
+        drawn = [series for each in found for series in json.loads(each)["series"]]
+        return [point for series in drawn for point in series["points"]]
 
     def rows(self, path: str, run_id: str) -> list[str]:
         """The rows of a page's tables that lead to the run, as a reader sees them."""
         text = Browser(self.server.url).get(path).text
-        found = re.findall(r"<tr>.*?</tr>", text, re.DOTALL)
+        found = re.findall(r"<tr\b.*?</tr>", text, re.DOTALL)
         return [_plain(row) for row in found if f"/runs/{run_id}" in row]
+
+    def lines(self, path: str, run_id: str) -> list[str]:
+        """The line of the run in a page's list of runs."""
+        text = Browser(self.server.url).get(path).text
+        return [_plain(row) for row in re.findall(rf'<tr data-run="{run_id}">.*?</tr>', text, re.DOTALL)]
 
     def said(self, *words: str) -> str:
         """What a command prints; in this process, as a process of its own for each would take minutes."""
@@ -139,8 +145,8 @@ def headlines(house: House, name: str) -> dict[str, Number]:
     shown = house.said("show", run_id)
     record = house.document("show", run_id)["runs"][0]
     assert {k: v for k, v in record["scores"][0].items() if k in record["score"]} == record["score"]
-    (recent,) = house.rows(f"/?suite={SUITE}", run_id)
-    (listed,) = house.rows("/runs", run_id)
+    (recent,) = house.lines(f"/?suite={SUITE}", run_id)
+    (listed,) = house.lines("/runs", run_id)
     (compared,) = (r for r in house.rows(f"/compare?runs={run_id}&runs={other}", run_id) if "unknown" in r)
     run_page = house.page(f"/runs/{run_id}")
     reports = {
@@ -193,9 +199,9 @@ def test_the_leaderboard_shows_it_too(house: House) -> None:
     for name in ("whole", "few"):
         run_id, wanted = house.runs[name], headlines(house, name)["CLI"]
         rows = house.rows(f"/leaderboard?suite={SUITE}&metric=score", run_id)
-        (row,) = (
+        row = next(
             row for row in rows if str(wanted) in row
-        )  # its line in the drawing is of shared items alone
+        )  # also in the drawing, where all items are shared
         places = house.ask(f"/leaderboard?suite={SUITE}&metric=score")["leaderboard"]
         told = next(place for place in places if place["job_id"] == run_id)
         assert written(told["headline"]) == wanted
@@ -226,8 +232,11 @@ def means(house: House, name: str, metric: str) -> dict[str, Number]:
         (of,) = (each for each in records if each["job_id"] == run_id)
         ends = {"low": of[f"{metric}_low"], "high": of[f"{metric}_high"]}
         found[f"{door} export"] = written({"value": of[metric], **ends, "metric": kept["metric"]})
-    for door, path in {"Overview row": f"/?suite={SUITE}", "History row": "/runs"}.items():
-        (row,) = house.rows(path, run_id)
+    for door, path in {
+        "Overview row": f"/?suite={SUITE}",
+        "History row": "/runs?columns=score,accuracy,f1",
+    }.items():
+        (row,) = house.lines(path, run_id)
         assert str(found["JSON"]) in row, (door, row)
     return found
 

@@ -125,12 +125,9 @@ def test_every_page_that_names_it_is_harmless(
     with watched(chromium) as tab:
         assert tab.open(there.url + path.format(*pair)) == 200
         if "/new" in path:
-            until(tab.page, lambda page: page.locator("#models select").count() == 1, "the models")
-            chosen = tab.page.locator("#models select")
-            assert chosen.input_value() == MODEL, "the name that the run has"
-            assert f"{MODEL}:latest" in chosen.locator("option:checked").inner_text(), (
-                "as the server lists it"
-            )
+            chosen = tab.page.locator("#chosen .model-chip")
+            assert chosen.get_attribute("data-model") == f"ollama/{MODEL}", "the name that the run has"
+            assert MODEL in chosen.inner_text()
             until(tab.page, lambda page: "Calls" in page.locator("#plan").inner_text(), "the plan")
         elif "results" not in path:
             text = tab.page.locator("body").inner_text()
@@ -172,7 +169,7 @@ def test_a_job_at_work_is_harmless(there: World, chromium: Browser) -> None:
     with watched(chromium) as tab:
         for path in (f"/runs/{job_id}", "/", "/system"):
             tab.open(there.url + path)
-            said(tab, MODEL)
+            until(tab.page, lambda page: MODEL in page.locator(".page-wrapper").inner_text(), "its name")
             harmless(tab)
         tab.open(f"{there.url}/runs/{job_id}")
         press(tab, "Stop Job", within="#live")
@@ -185,7 +182,8 @@ def test_the_reports_of_it_are_harmless(there: World, pair: tuple[str, str], chr
     with watched(chromium) as tab:
         for path in (f"/runs/{pair[0]}", f"/compare?runs={pair[0]}&runs={pair[1]}"):
             tab.open(there.url + path)
-            report = saved(tab, "Report")
+            tab.page.locator("#share-more > summary").click()
+            report = saved(tab, "Download report")
             assert str(ITEMS) in report
             assert SCRIPT not in report and IMAGE not in report
             assert "elsewhere.invalid" not in report or "https://elsewhere.invalid" not in report

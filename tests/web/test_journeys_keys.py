@@ -66,7 +66,7 @@ def test_a_wrong_key_is_refused_and_the_right_one_leads_back(there: Guarded, chr
         enter(tab, "proctor_wrong")
         until(tab.page, lambda page: page.get_by_role("alert").count() == 1, "the refusal")
         tab.settle()
-        assert "proctor keys create" in main_text(tab.page)
+        assert "can make you a new one" in main_text(tab.page)
         assert tab.page.locator("#f-key").input_value() == "", "a key is not sent back"
         pardon(tab, 401)
         enter(tab, there.keys["run"])
@@ -162,5 +162,5 @@ def test_a_live_page_whose_session_ended_does_not_break(there: Guarded, chromium
         tab.page.context.clear_cookies()
         tab.page.locator("#refresh").select_option("1")
         arrive(tab, lambda at: at.startswith("/login"), "the log-in, by itself")
-        said(tab, "Your API key")
+        said(tab, "API key")
         pardon(tab, 401)
