@@ -109,7 +109,7 @@ def test_helper_and_owner_are_killed_and_nothing_is_lost_and_nothing_kept_is_ask
 ) -> None:
     with world(tmp_path, postgres_url, n=N) as here:
         server = here.simulate("--latency", "0.05")
-        both = two_workers(here, lease_s=2.0)
+        both = two_workers(here, lease_s=6.0)
         run = here.submit(parallel=16)
         at_work(here, run, both)
         kill(helpers_of(run))
